@@ -1,0 +1,1 @@
+#include "reveal/secret_reveal.h"
