@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "gate/callers.h"
+#include "model/facts.h"
+#include "net/list.h"
+#include "net/stream.h"
+
+namespace credbroker::gate {
+class Gate;
+}
+
+namespace credbroker::edge {
+
+// One open connection of a sandbox, as the sweep sees it. Lives in the coroutine that serves it.
+class OpenConnection : public net::ListNode {
+ public:
+  explicit OpenConnection(net::Stream& stream) : stream_(stream) {}
+
+  // From now on the connection lives only as long as this CONNECT would still be allowed to this caller.
+  void Belongs(std::shared_ptr<const gate::Caller> caller, model::Facts facts) {
+    connect_caller_ = std::move(caller);
+    facts_ = std::move(facts);
+  }
+  // The caller of the newest request: its revocation ends the connection too.
+  void Serves(std::shared_ptr<const gate::Caller> caller) { request_caller_ = std::move(caller); }
+
+  bool known() const { return connect_caller_ != nullptr || request_caller_ != nullptr; }
+  net::Stream& stream() const { return stream_; }
+
+ private:
+  friend class Connections;
+  bool StillAllowed(gate::Gate& gate) const;
+
+  net::Stream& stream_;
+  std::shared_ptr<const gate::Caller> connect_caller_;
+  std::shared_ptr<const gate::Caller> request_caller_;
+  model::Facts facts_;
+};
+
+// All open connections of one loop. Loop thread only.
+class Connections {
+ public:
+  void Add(OpenConnection* connection) { open_.PushBack(connection); }
+
+  // After news from the broker: aborts what is not allowed any more, in the middle of transfers too (S47, B89). Idle and
+  // pooled state is untouched.
+  std::size_t Sweep(gate::Gate& gate);
+  void AbortAll();
+
+ private:
+  net::ListNode open_;
+};
+
+}  // namespace credbroker::edge

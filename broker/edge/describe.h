@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "model/facts.h"
+#include "wire/http_head.h"
+
+namespace credbroker::edge {
+
+// The door that a request came in by, and what it already fixes.
+struct Door {
+  enum class Kind {
+    kProxy,    // absolute-form http:// on the proxy's listener
+    kTunnel,   // inside an intercepted CONNECT: `target` is its authority
+    kGateway,  // the target stands in the path, or is the Host
+  };
+  Kind kind = Kind::kProxy;
+  model::Authority target;                            // kTunnel only
+  model::Scheme scheme = model::Scheme::kHttp;        // kTunnel only: what is spoken inside
+  const std::vector<std::string>* gateway_names = nullptr;  // kGateway only
+  std::string server_name;  // kGateway over TLS: the name that the client asked for, which Host must repeat
+};
+
+// One request in canonical form: what is judged, and what of it goes upstream. They are the same bytes.
+struct Request {
+  model::Facts facts;
+  std::string query;  // with its `?`, empty if there is none
+  std::vector<std::string> query_names;
+
+  std::string Resource() const { return facts.path + query; }
+};
+
+// From a head to facts. Host, target and door must name one authority. Fails kMisdirected, kBadHost, kBadPath,
+// kMalformedHttp (a target form that the door does not take), kMethodNotSupported (CONNECT inside), kUpgradeNotSupported.
+absl::StatusOr<Request> Describe(const wire::RequestHead& head, const Door& door);
+
+// Facts of a CONNECT. Fails kBadHost; kMisdirected when a Host field names another authority.
+absl::StatusOr<model::Facts> DescribeConnect(const wire::RequestHead& head);
+
+std::string_view ChannelName(Door::Kind kind);  // "http", "connect", "gateway"
+
+}  // namespace credbroker::edge

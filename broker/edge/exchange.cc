@@ -1,0 +1,260 @@
+#include "edge/exchange.h"
+
+#include "base/macros.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "edge/git_body.h"
+#include "edge/identity.h"
+#include "wire/hop.h"
+#include "wire/push_refusal.h"
+
+namespace credbroker::edge {
+namespace {
+
+using base::ErrorCode;
+using gate::Refusal;
+using model::GitFacts;
+using wire::Framing;
+
+bool IsSafe(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
+
+bool NamesCredential(const Request& request, const model::Allow& allow) {
+  for (const std::string& name : request.query_names) {
+    const bool granted = allow->credential != nullptr && allow->credential->placement.kind == model::Placement::Kind::kQuery &&
+                         name == allow->credential->placement.name;
+    if (!granted && wire::IsCredentialQueryName(name)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Exchange::Exchange(Worker& worker, OpenConnection& connection, const Door& door, std::shared_ptr<const gate::Caller> caller,
+                   wire::RequestHead& head, std::size_t head_bytes)
+    : worker_(worker),
+      connection_(connection),
+      client_(connection.stream()),
+      door_(door),
+      caller_(std::move(caller)),
+      head_(head),
+      head_bytes_(head_bytes),
+      request_id_(worker.gate.NewRequestId()),
+      body_(client_, head.framing, head.content_length, wire::ChunkedDecoder::Side::kRequest, worker.options.body_block) {}
+
+Exchange::~Exchange() = default;
+
+// Who, where, what, whether, and then the effect: top to bottom.
+base::Task<bool> Exchange::Serve() {
+  auto described = Describe(head_, door_);
+  const ErrorCode malformed = base::CodeOf(described.status());
+  if (described.ok()) request_ = *std::move(described);
+  if (request_.facts.authority.host.empty()) request_.facts.authority = door_.target;
+  request_.facts.method = head_.method;
+  const ErrorCode unknown = base::CodeOf(FindCaller());
+  if (unknown != ErrorCode::kNone) co_return co_await Refuse(worker_.gate.Refuse(caller_.get(), request_.facts, Info(), unknown));
+  if (malformed != ErrorCode::kNone) co_return co_await Refuse(worker_.gate.Refuse(caller_.get(), request_.facts, Info(), malformed));
+  if (const ErrorCode code = CheckCredentials(request_.facts); code != ErrorCode::kNone) {
+    co_return co_await Refuse(worker_.gate.Refuse(caller_.get(), request_.facts, Info(), code));
+  }
+  connection_.Serves(caller_);
+  if (request_.facts.git) {
+    const ErrorCode code = co_await ReadGit();
+    if (code != ErrorCode::kNone) co_return co_await Refuse(worker_.gate.Refuse(caller_.get(), request_.facts, Info(), code));
+  }
+  const net::Deadline deadline = worker_.loop.After(worker_.options.gate_wait);
+  gate::Gate::Opening opening = co_await worker_.gate.Open(caller_, request_.facts, Info(), absl::Nanoseconds(deadline.nanoseconds()));
+  if (Refusal* refusal = std::get_if<Refusal>(&opening)) co_return co_await Refuse(std::move(*refusal));
+  co_return co_await Forward(std::get<gate::Passage>(std::move(opening)));
+}
+
+gate::RequestInfo Exchange::Info() const {
+  return {request_id_, ChannelName(door_.kind), client_.peer().Text(), request_.query_names};
+}
+
+// The proxy's listener wants its own login; inside a tunnel the CONNECT's caller counts, and a token shown again must be of
+// the same session; at the gateway the request brings the token.
+absl::Status Exchange::FindCaller() {
+  if (door_.kind == Door::Kind::kProxy) {
+    ASSIGN_OR_RETURN(const std::string text, ProxyToken(head_));
+    if (text.empty()) return base::Error(ErrorCode::kNoToken);
+    ASSIGN_OR_RETURN(caller_, worker_.gate.Identify(text));
+  }
+  ASSIGN_OR_RETURN(const std::string text, RequestToken(head_));
+  if (text.empty()) return caller_ == nullptr ? base::Error(ErrorCode::kNoToken) : absl::OkStatus();
+  ASSIGN_OR_RETURN(std::shared_ptr<const gate::Caller> shown, worker_.gate.Identify(text));
+  if (caller_ != nullptr && shown->grant.session != caller_->grant.session) return base::Error(ErrorCode::kTokenMismatch);
+  // The inner token is the narrower promise of the two: a derived one that a tool was given.
+  caller_ = std::move(shown);
+  return absl::OkStatus();
+}
+
+ErrorCode Exchange::CheckCredentials(const model::Facts& facts) {
+  if (HasMisplacedToken(head_)) return ErrorCode::kTokenMisplaced;
+  if (request_.query_names.empty()) return ErrorCode::kNone;
+  bool suspicious = false;
+  for (const std::string& name : request_.query_names) suspicious = suspicious || wire::IsCredentialQueryName(name);
+  if (!suspicious) return ErrorCode::kNone;
+  const auto allow = worker_.gate.Preview(*caller_, facts);
+  return allow && (*allow)->managed && NamesCredential(request_, *allow) ? ErrorCode::kForeignCredential : ErrorCode::kNone;
+}
+
+bool Exchange::IsPush() const { return request_.facts.git && request_.facts.git->operation == GitFacts::Operation::kPush; }
+
+// Takes the head out of the stream's buffer, since reading the body moves it.
+void Exchange::KeepHead() {
+  if (head_bytes_ == 0) return;
+  kept_head_ = client_.buffered().substr(0, head_bytes_);
+  wire::ParseRequestHead(kept_head_, {}, &head_);
+  client_.Consume(head_bytes_);
+  head_bytes_ = 0;
+}
+
+base::Task<ErrorCode> Exchange::ReadGit() {
+  GitFacts& git = *request_.facts.git;
+  const bool push = IsPush();
+  if (!push && git.operation != GitFacts::Operation::kFetch) co_return ErrorCode::kNone;
+  const std::string_view type = head_.FindHeader("content-type").value_or("");
+  if (type != (push ? "application/x-git-receive-pack-request" : "application/x-git-upload-pack-request")) co_return ErrorCode::kBadGitRequest;
+  KeepHead();
+  if (head_.expect_continue) client_.Write(wire::kContinueResponse);  // the body is read here, whatever is decided
+  git_ = std::make_unique<GitBody>(client_, body_, head_.FindHeader("content-encoding").value_or(""), worker_.options);
+  ErrorCode code = push ? co_await git_->ReadPush(&git.changes) : co_await git_->ReadFetch(head_.FindHeader("git-protocol").value_or(""));
+  if (code != ErrorCode::kNone) co_return code;
+  if (push && !git.changes.empty() && worker_.gate.NeedsAncestry(*caller_, request_.facts)) {
+    auto spool = PushSpool::Create(worker_.options.spool_folder, worker_.options.max_spool);
+    if (!spool.ok()) co_return base::CodeOf(spool.status());
+    spool_ = *std::move(spool);
+    co_return co_await git_->Prove(*spool_, &git.changes);
+  }
+  if (git_->coded()) code = co_await git_->ReadAll();
+  co_return code;
+}
+
+BodyPlan Exchange::PlanBody() const {
+  BodyPlan plan{head_.framing, head_.content_length, head_.expect_continue && git_ == nullptr, false};
+  if (git_ == nullptr || (!git_->coded() && spool_ == nullptr)) return plan;
+  plan.framing = Framing::kLength;
+  plan.length = git_->ahead().size() + (spool_ == nullptr ? 0 : spool_->size());
+  plan.drop_coding = true;
+  return plan;
+}
+
+base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstreams::Reuse reuse) {
+  Relay::Result result;
+  auto connected = co_await worker_.upstreams.Connect(passage.allow(), request_.facts, reuse);
+  if (!connected.ok()) {
+    result.error = base::CodeOf(connected.status());
+    result.upstream_silent = false;  // a second try would not help
+    co_return result;
+  }
+  UpBody up{PlanBody(), {}, &body_};
+  std::string head;
+  const absl::Status written = AppendUpstreamHead(head_, request_, passage, up.plan, &head);
+  if (written.ok()) connected->stream->Write(head);
+  base::WipeString(head);
+  if (!written.ok()) {
+    result.error = base::CodeOf(written);
+    co_return result;
+  }
+  if (git_ != nullptr) {
+    up.ahead = git_->TakeAhead();
+    if (spool_ != nullptr) up.source = spool_.get();
+    if (git_->coded() && spool_ == nullptr) up.source = nullptr;
+  }
+  Relay relay({client_, head_.method, head_.minor_version == 0, head_.keep_alive}, *connected->stream, std::move(up), passage, worker_.options);
+  if (request_.facts.git && request_.facts.git->operation == GitFacts::Operation::kDiscoverPush) {
+    relay.EditAdvertisement({.remove_push_options = true, .add_no_thin = false});
+  }
+  result = co_await relay.Run();
+  result.upstream_silent = result.upstream_silent && connected->reused;
+  if (result.upstream_reusable) worker_.upstreams.Release(request_.facts.authority, *std::move(connected));
+  co_return result;
+}
+
+base::Task<bool> Exchange::Forward(gate::Passage passage) {
+  // A body that is still to come stands behind the head.
+  const bool bodyless = head_.framing == Framing::kNone;
+  if (!bodyless) KeepHead();
+  Relay::Result result = co_await SendOnce(passage, Upstreams::Reuse::kPooled);
+  // A pooled connection that the upstream had closed in the same moment: only what is safe and has no body is sent again.
+  if (result.error == ErrorCode::kUpstreamClosed && result.upstream_silent && bodyless && IsSafe(head_.method)) {
+    result = co_await SendOnce(passage, Upstreams::Reuse::kFresh);
+  }
+  gate::Outcome outcome{gate::Outcome::Result::kDone, result.error, result.status, result.bytes_up, result.bytes_down};
+  if (result.error != ErrorCode::kNone) outcome.result = gate::Outcome::Result::kFailed;
+  if (result.error != ErrorCode::kNone && !result.answered) outcome.status = base::Lookup(result.error).http_status;
+  const Refusal failure{result.error, passage.allow()->rule, request_id_, {}};
+  worker_.gate.Close(passage, outcome);
+  if (result.error == ErrorCode::kNone) {
+    FinishHead();
+    co_return result.client_reusable;
+  }
+  if (result.answered || client_.aborted()) {
+    client_.Abort();  // an answer that is cut must not look whole
+    co_return false;
+  }
+  co_return co_await Refuse(failure);
+}
+
+void Exchange::FinishHead() {
+  if (head_bytes_ != 0) client_.Consume(head_bytes_);
+  head_bytes_ = 0;
+}
+
+// Reads the rest of the request's body and drops it. False when it is too long, broken or too slow.
+base::Task<bool> Exchange::Drain(std::size_t limit) {
+  const net::Deadline deadline = worker_.loop.After(worker_.options.drain_wait);
+  const uint64_t start = body_.taken();
+  std::string_view piece;
+  while (body_.taken() - start <= limit) {
+    switch (body_.Next(&piece)) {
+      case ContentSource::Step::kEnd: co_return true;
+      case ContentSource::Step::kFailed: co_return false;
+      case ContentSource::Step::kPiece: body_.Take(); break;
+      case ContentSource::Step::kWait: {
+        const net::Io io = co_await client_.Readable(deadline);
+        if (io != net::Io::kOk) co_return false;
+      }
+    }
+  }
+  co_return false;
+}
+
+base::Task<bool> Exchange::Refuse(Refusal refusal) {
+  const bool head_only = head_.method == "HEAD";
+  const bool continues = head_.expect_continue && git_ == nullptr;  // the client waits for a word before its body
+  const bool report = IsPush() && git_ != nullptr && git_->push().Has("report-status") && !IsLoginRefusal(refusal.code);
+  bool keep = head_.keep_alive && !continues;
+  const bool discovery = request_.facts.git && head_.method == "GET";
+  if (keep || report) KeepHead();
+  if (keep || report) keep = co_await Drain(report ? worker_.options.max_drained : worker_.options.max_refusal_drain) && keep;
+  std::string answer;
+  if (report) {
+    AppendPushRefusal(refusal, keep, &answer);
+  } else {
+    const Challenge challenge = door_.kind == Door::Kind::kProxy     ? Challenge::kProxy
+                                : door_.kind == Door::Kind::kGateway ? Challenge::kOrigin
+                                                                     : Challenge::kNone;
+    AppendRefusal(refusal, discovery ? Audience::kGitText : Audience::kJson, challenge, keep ? wire::Persist::kKeep : wire::Persist::kClose,
+                  head_only, &answer);
+  }
+  client_.Write(answer);
+  if (keep) co_return true;
+  co_await client_.Close(worker_.loop.After(worker_.options.linger_wait));
+  co_return false;
+}
+
+// 200 with a report, since git shows no reason for anything else on this request (facts.md 3.3).
+void Exchange::AppendPushRefusal(const Refusal& refusal, bool keep, std::string* out) const {
+  const base::ErrorEntry& entry = base::Lookup(refusal.code);
+  std::vector<std::string> reasons;
+  for (const wire::PushCommand& command : git_->push().commands) {
+    const bool culprit = refusal.ref.empty() || command.ref == refusal.ref;
+    reasons.push_back(culprit ? base::StrCat(entry.text, " [", static_cast<int>(entry.code), "]") : std::string());
+  }
+  const std::string report = wire::RefusalReport(git_->push(), RefusalText(refusal), reasons);
+  wire::AppendResponse(200, "application/x-git-receive-pack-result", report, keep ? wire::Persist::kKeep : wire::Persist::kClose,
+                       "cache-control: no-cache\r\n", out);
+}
+
+}  // namespace credbroker::edge

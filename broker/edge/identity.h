@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "wire/http_head.h"
+
+namespace credbroker::edge {
+
+// Finding our token among what a client sends. Nothing here proves it; gate::Gate::Identify does.
+
+// The token in Proxy-Authorization: Basic (as password or user), Bearer, token. Empty when the field is absent. Fails
+// kBadToken when the field is there and holds no token of ours.
+absl::StatusOr<std::string> ProxyToken(const wire::RequestHead& head);
+
+// The token in a field that clients use for credentials (Authorization and the key fields of wire/hop.h). Other
+// credentials are not looked at here: they are dropped on managed hosts. Empty when there is none. Fails kAmbiguousToken
+// when two different tokens are shown.
+absl::StatusOr<std::string> RequestToken(const wire::RequestHead& head);
+
+// True when a token of ours stands where none is ever exchanged: the target, or a field that carries no credential
+// (B15). Such a request is refused, so that tokens end in no log of others.
+bool HasMisplacedToken(const wire::RequestHead& head);
+
+}  // namespace credbroker::edge

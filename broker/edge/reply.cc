@@ -1,0 +1,54 @@
+#include "edge/reply.h"
+
+#include "audit/canonical.h"
+#include "base/str.h"
+
+namespace credbroker::edge {
+namespace {
+
+std::string JsonBody(const base::ErrorEntry& entry, const gate::Refusal& refusal) {
+  std::string body = base::StrCat("{\"error\":{\"code\":", static_cast<int>(entry.code), ",\"reason\":");
+  audit::AppendJsonString(entry.text, &body);
+  body += ",\"rule\":";
+  audit::AppendJsonString(refusal.rule, &body);
+  body += ",\"request_id\":";
+  audit::AppendJsonString(refusal.request_id, &body);
+  body += ",\"next_step\":";
+  audit::AppendJsonString(entry.next_step, &body);
+  body += "}}\n";
+  return body;
+}
+
+}  // namespace
+
+bool IsLoginRefusal(base::ErrorCode code) { return base::Lookup(code).http_status == 401; }
+
+std::string RefusalText(const gate::Refusal& refusal) {
+  const base::ErrorEntry& entry = base::Lookup(refusal.code);
+  std::string text = base::StrCat("credbroker: ", entry.text, refusal.ref.empty() ? "" : " (", refusal.ref, refusal.ref.empty() ? "" : ")", "\n");
+  base::StrAppend(&text, "rule: ", refusal.rule, "\nnext step: ", entry.next_step, "\ncode ", static_cast<int>(entry.code), " ", entry.name,
+                  ", request ", refusal.request_id, "\n");
+  return text;
+}
+
+void AppendRefusal(const gate::Refusal& refusal, Audience audience, Challenge challenge, wire::Persist persist, bool head_only,
+                   std::string* out) {
+  const base::ErrorEntry& entry = base::Lookup(refusal.code);
+  int status = entry.http_status;
+  std::string extra = "cache-control: no-store\r\n";
+  if (IsLoginRefusal(refusal.code) && challenge == Challenge::kProxy) {
+    status = 407;
+    extra += "proxy-authenticate: Basic realm=\"credbroker\"\r\n";
+  } else if (IsLoginRefusal(refusal.code) && challenge == Challenge::kOrigin) {
+    extra += "www-authenticate: Basic realm=\"credbroker\"\r\n";
+  }
+  if (status == 503) extra += "retry-after: 1\r\n";
+  const bool json = audience == Audience::kJson;
+  const std::string body = json ? JsonBody(entry, refusal) : RefusalText(refusal);
+  std::string answer;
+  wire::AppendResponse(status, json ? "application/json" : "text/plain; charset=utf-8", body, persist, extra, &answer);
+  if (head_only) answer.resize(answer.size() - body.size());
+  *out += answer;
+}
+
+}  // namespace credbroker::edge

@@ -1,0 +1,219 @@
+#include "gate/gate.h"
+
+#include <utility>
+
+#include "base/id.h"
+#include "base/macros.h"
+#include "base/str.h"
+#include "model/target.h"
+#include "policy/decide.h"
+
+namespace credbroker::gate {
+namespace {
+
+using base::ErrorCode;
+using model::Facts;
+using model::RecordKind;
+
+std::string_view ChangeName(model::RefChange::Kind kind) {
+  switch (kind) {
+    case model::RefChange::Kind::kCreate: return "create";
+    case model::RefChange::Kind::kUpdate: return "update";
+    case model::RefChange::Kind::kDelete: return "delete";
+  }
+  return "update";
+}
+
+void DescribeGit(const model::GitFacts& git, model::Record* record) {
+  record->repository = git.repository;
+  for (const model::RefChange& change : git.changes) {
+    record->refs.push_back({change.ref, std::string(ChangeName(change.kind)), change.old_id, change.new_id});
+  }
+}
+
+}  // namespace
+
+Gate::Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, DurableWait& durable, const base::Clock& clock,
+           GateOptions options)
+    : board_(board),
+      ledger_(ledger),
+      leases_(leases),
+      durable_(durable),
+      clock_(clock),
+      options_(options),
+      callers_(options.max_callers),
+      session_rate_(options.max_sessions),
+      anonymous_rate_(4096),
+      id_prefix_(base::RandomId("r-").substr(0, 12)) {}
+
+std::string Gate::NewRequestId() { return base::StrCat(id_prefix_, "-", ++next_id_); }
+
+const EdgeState& Gate::state() {
+  if (const uint64_t now = board_.generation(); now != generation_ || state_ == nullptr) {
+    state_ = board_.Current();
+    generation_ = now;
+  }
+  return *state_;
+}
+
+absl::StatusOr<std::shared_ptr<const Caller>> Gate::Identify(std::string_view token_text) {
+  return callers_.Find(token_text, state(), clock_.Now());
+}
+
+ErrorCode Gate::CheckCaller(const Caller& caller) {
+  if (clock_.Monotonic() - board_.heard() > options_.freshness) return ErrorCode::kStateStale;
+  return base::CodeOf(Callers::Alive(caller, state(), clock_.Now()));
+}
+
+ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow) {
+  const RevocationSet& revoked = *state().revocations;
+  if (!revoked.empty()) {
+    if (facts.git && revoked.HitsRepository(model::CanonicalRepository(facts.git->repository), caller.issued_at)) return ErrorCode::kTokenRevoked;
+    if (allow->credential != nullptr && revoked.HitsCredential(allow->credential->name, caller.issued_at)) return ErrorCode::kTokenRevoked;
+  }
+  const int per_minute = allow->requests_per_minute;
+  if (per_minute > 0 && !session_rate_.Take(caller.grant.session, per_minute, per_minute, clock_.Monotonic())) {
+    return ErrorCode::kRateLimited;
+  }
+  return ErrorCode::kNone;
+}
+
+bool Gate::NeedsAncestry(const Caller& caller, const Facts& facts) {
+  return policy::PushNeedsAncestry(facts, caller.grant, state().rules);
+}
+
+base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const Facts& facts, RequestInfo info,
+                                     absl::Duration deadline) {
+  if (const ErrorCode code = CheckCaller(*caller); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
+  const model::Decision decision = policy::Decide(facts, caller->grant, state().rules, clock_.Now());
+  if (const model::Deny* deny = decision.deny()) co_return RecordDeny(caller.get(), facts, info, *deny);
+  const model::Allow& allow = *decision.allow();
+  if (const ErrorCode code = CheckAllow(*caller, facts, allow); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
+
+  model::Record record = NewRecord(caller.get(), facts, info);
+  record.kind = RecordKind::kIntent;
+  record.rule = allow->rule;
+  record.effect_class = allow->effect_class;
+  record.service = allow->service;
+  record.exception = allow->exception;
+  record.policy_version = allow->policy_version;
+  if (allow->credential != nullptr) record.credential = allow->credential->name;
+  audit::Position position;
+  if (!ledger_.Append(record, &position).ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
+  Passage passage(this, allow, IntentReceipt(position.index), std::move(record), clock_.Monotonic());
+  if (ledger_.durability() == audit::Durability::kSync) {
+    const absl::Status durable = co_await durable_.Wait(ledger_, position, deadline);
+    if (!durable.ok()) {
+      Close(passage, {Outcome::Result::kFailed, ErrorCode::kLedgerUnavailable});
+      co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
+    }
+  }
+  NoteUse(*caller, allow);
+  if (allow->credential == nullptr) co_return std::move(passage);
+
+  auto lease = co_await leases_.Borrow(passage.allow(), passage.receipt(), caller->grant.session, deadline);
+  if (!lease.ok()) {
+    const ErrorCode code = base::CodeOf(lease.status());
+    Close(passage, {Outcome::Result::kFailed, code, base::Lookup(code).http_status});
+    co_return Refusal{code, passage.allow()->rule, info.request_id, {}};
+  }
+  passage.lease_ = *std::move(lease);
+  co_return std::move(passage);
+}
+
+std::variant<model::Allow, Refusal> Gate::Judge(const Caller& caller, const Facts& facts, const RequestInfo& info) {
+  if (const ErrorCode code = CheckCaller(caller); code != ErrorCode::kNone) return Refuse(&caller, facts, info, code);
+  const model::Decision decision = policy::Decide(facts, caller.grant, state().rules, clock_.Now());
+  if (const model::Deny* deny = decision.deny()) return RecordDeny(&caller, facts, info, *deny);
+  return *decision.allow();
+}
+
+std::optional<model::Allow> Gate::Preview(const Caller& caller, const Facts& facts) {
+  const model::Decision decision = policy::Decide(facts, caller.grant, state().rules, clock_.Now());
+  if (decision.allow() == nullptr) return std::nullopt;
+  return *decision.allow();
+}
+
+bool Gate::StillAllowed(const Caller& caller, const Facts& facts) {
+  if (Callers::Revoked(caller, state())) return false;
+  return policy::Decide(facts, caller.grant, state().rules, clock_.Now()).allow() != nullptr;
+}
+
+void Gate::Close(Passage& passage, const Outcome& outcome) {
+  if (std::exchange(passage.gate_, nullptr) == nullptr) return;
+  constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
+  model::Record& record = passage.record_;
+  record.kind = RecordKind::kOutcome;
+  record.time = clock_.Now();
+  record.outcome = kWords[static_cast<int>(outcome.result)];
+  record.status = outcome.status;
+  record.bytes_up = outcome.bytes_up;
+  record.bytes_down = outcome.bytes_down;
+  record.duration_us = absl::ToInt64Microseconds(clock_.Monotonic() - passage.opened_);
+  if (outcome.code != ErrorCode::kNone) record.code = base::Lookup(outcome.code).name;
+  // A full ledger refuses the next intent by itself; the intent without outcome is closed as unknown at the next start.
+  ledger_.AppendLater(record).IgnoreError();
+}
+
+Refusal Gate::Refuse(const Caller* caller, const Facts& facts, const RequestInfo& info, ErrorCode code) {
+  model::Deny deny;
+  deny.code = code;
+  deny.rule = base::StrCat("edge/", base::Lookup(code).name);
+  deny.policy_version = state().rules->version();
+  return RecordDeny(caller, facts, info, deny);
+}
+
+Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const RequestInfo& info, const model::Deny& deny) {
+  Refusal refusal{deny.code, deny.rule, info.request_id, deny.ref};
+  if (caller == nullptr && !anonymous_rate_.Take(info.peer.substr(0, info.peer.rfind(':')), options_.anonymous_records_per_minute,
+                                                 options_.anonymous_burst, clock_.Monotonic())) {
+    return refusal;  // a stranger's flood must not fill the ledger
+  }
+  model::Record record = NewRecord(caller, facts, info);
+  record.kind = RecordKind::kDeny;
+  record.code = base::Lookup(deny.code).name;
+  record.rule = deny.rule;
+  record.effect_class = deny.effect_class;
+  record.exception = deny.exception;
+  record.policy_version = deny.policy_version;
+  record.status = base::Lookup(deny.code).http_status;
+  if (!ledger_.Append(record, nullptr).ok()) refusal.code = ErrorCode::kLedgerUnavailable;
+  return refusal;
+}
+
+model::Record Gate::NewRecord(const Caller* caller, const Facts& facts, const RequestInfo& info) const {
+  model::Record record;
+  record.time = clock_.Now();
+  record.request_id = info.request_id;
+  record.channel = info.channel;
+  record.peer = info.peer;
+  record.query_names = info.query_names;
+  record.method = facts.method;
+  record.scheme = facts.scheme == model::Scheme::kHttps ? "https" : "http";
+  record.host = facts.authority.host;
+  if (facts.authority.port != 0) record.port = facts.authority.port;
+  record.path = facts.path;
+  if (facts.git) DescribeGit(*facts.git, &record);
+  if (caller == nullptr) return record;
+  record.session = caller->grant.session;
+  record.token_id = caller->grant.token_id;
+  record.parent_token_id = caller->grant.parent_id;
+  record.requester = caller->grant.requester;
+  record.label = model::LabelName(caller->grant.label);
+  record.phase = model::PhaseName(caller->grant.phase);
+  return record;
+}
+
+void Gate::NoteUse(const Caller& caller, const model::Allow& allow) {
+  const absl::Time now = clock_.Now();
+  const auto note = [&](std::unordered_map<std::string, Use>& uses, const std::string& name) {
+    if (uses.size() >= options_.max_sessions && !uses.contains(name)) return;
+    Use& use = uses[name];
+    use.last = now;
+    ++use.count;
+  };
+  note(uses_.sessions, caller.grant.session);
+  if (!allow->exception.empty()) note(uses_.exceptions, allow->exception);
+}
+
+}  // namespace credbroker::gate

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "audit/ledger.h"
+#include "base/clock.h"
+#include "base/task.h"
+#include "gate/callers.h"
+#include "gate/passage.h"
+#include "gate/rate.h"
+#include "gate/state_board.h"
+#include "model/facts.h"
+
+namespace credbroker::gate {
+
+// Where leases come from. `Borrow` gives a lease for what `allow` names, fetched once for all that wait for it, and
+// never an empty one. Fails kCredentialNotSet, kProviderDown, kTokenRevoked. `deadline` is monotonic time.
+class LeaseSource {
+ public:
+  virtual ~LeaseSource() = default;
+  virtual base::Task<absl::StatusOr<std::shared_ptr<const Lease>>> Borrow(const model::Allow& allow, const IntentReceipt& receipt,
+                                                                         std::string session, absl::Duration deadline) = 0;
+};
+
+// Waits on the caller's loop until the ledger has `position` on the disk. Fails kLedgerUnavailable.
+class DurableWait {
+ public:
+  virtual ~DurableWait() = default;
+  virtual base::Task<absl::Status> Wait(audit::Ledger& ledger, audit::Position position, absl::Duration deadline) = 0;
+};
+
+// What the ledger keeps of a request beside its facts.
+struct RequestInfo {
+  std::string request_id;
+  std::string_view channel;  // connect, http, gateway, tunnel
+  std::string peer;
+  std::vector<std::string> query_names;
+};
+
+struct GateOptions {
+  absl::Duration freshness = absl::Seconds(60);  // without a word from the broker, then everything is refused
+  std::size_t max_callers = 4096;                // verified tokens kept
+  std::size_t max_sessions = 65536;              // for rate limits and use reports
+  double anonymous_records_per_minute = 300;     // refusals without a known caller that are recorded, per peer
+  double anonymous_burst = 60;
+};
+
+// The inside half of a request: who -> decision -> intent -> lease. One per loop; loop thread only. Everything it is
+// given must outlive it, and it must outlive its passages.
+class Gate {
+ public:
+  Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, DurableWait& durable, const base::Clock& clock,
+       GateOptions options);
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // A name for a request: unique, not guessable across edges, the same in refusal and ledger.
+  std::string NewRequestId();
+
+  // Who presents this token. Fails as Callers::Find, and kStateStale.
+  absl::StatusOr<std::shared_ptr<const Caller>> Identify(std::string_view token_text);
+
+  // Decides, records and lends for one request. A refusal is in the ledger before it is returned. Never both.
+  using Opening = std::variant<Passage, Refusal>;
+  base::Task<Opening> Open(std::shared_ptr<const Caller> caller, const model::Facts& facts, RequestInfo info,
+                           absl::Duration deadline);
+
+  // Must the push be read for its ancestry before Open? Then fill the changes' ancestry in first.
+  bool NeedsAncestry(const Caller& caller, const model::Facts& facts);
+
+  // A connection to a host, judged without an intent: an intercepted CONNECT has no effect of its own, the requests inside
+  // do. Records refusals as Open does. A tunnel needs Open.
+  std::variant<model::Allow, Refusal> Judge(const Caller& caller, const model::Facts& facts, const RequestInfo& info);
+
+  // What Open would decide, without a trace. For questions about a request that is about to be refused or opened.
+  std::optional<model::Allow> Preview(const Caller& caller, const model::Facts& facts);
+
+  // Writes the outcome. The passage is spent.
+  void Close(Passage& passage, const Outcome& outcome);
+
+  // Records a request that was refused before or beside a decision (framing, identity, misdirection).
+  Refusal Refuse(const Caller* caller, const model::Facts& facts, const RequestInfo& info, base::ErrorCode code);
+
+  // Is this caller not revoked, and would this connection still be opened? For sweeps after a change. A token that expires
+  // ends no running transfer: its session's end does, by revocation.
+  bool StillAllowed(const Caller& caller, const model::Facts& facts);
+
+  // Sessions used and exceptions used since the last call.
+  struct Use {
+    absl::Time last;
+    int64_t count = 0;
+  };
+  struct Uses {
+    std::unordered_map<std::string, Use> sessions, exceptions;
+  };
+  Uses TakeUses() { return std::exchange(uses_, {}); }
+
+  const EdgeState& state();
+
+ private:
+  base::ErrorCode CheckCaller(const Caller& caller);
+  base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
+  model::Record NewRecord(const Caller* caller, const model::Facts& facts, const RequestInfo& info) const;
+  Refusal RecordDeny(const Caller* caller, const model::Facts& facts, const RequestInfo& info, const model::Deny& deny);
+  void NoteUse(const Caller& caller, const model::Allow& allow);
+
+  const StateBoard& board_;
+  audit::Ledger& ledger_;
+  LeaseSource& leases_;
+  DurableWait& durable_;
+  const base::Clock& clock_;
+  const GateOptions options_;
+
+  uint64_t generation_ = 0;
+  std::shared_ptr<const EdgeState> state_;
+  Callers callers_;
+  RateLimiter session_rate_;
+  RateLimiter anonymous_rate_;
+  Uses uses_;
+  std::string id_prefix_;
+  uint64_t next_id_ = 0;
+};
+
+}  // namespace credbroker::gate
