@@ -27,8 +27,8 @@ struct CaFiles {
   base::Secret key_pem;
 };
 
-inline constexpr absl::Duration kCaLife = absl::Hours(24) * 365 * 5;
-inline constexpr absl::Duration kLeafLife = absl::Hours(24) * 7;
+inline constexpr absl::Duration kCaLife = absl::Hours(24 * 365 * 5);
+inline constexpr absl::Duration kLeafLife = absl::Hours(24 * 7);
 // notBefore lies this far back, for clients whose clock is behind; never before the CA's own.
 inline constexpr absl::Duration kBackdate = absl::Hours(1);
 

@@ -9,6 +9,8 @@ namespace credbroker::crypto {
 // collisions, so nothing is trusted on its account beyond what the git host, which uses the same names, would do.
 enum class ObjectFormat { kSha1, kSha256 };
 
+// One digest. Aborts when OpenSSL cannot compute it, which a build or a policy without SHA-1 would cause. Not
+// thread-safe.
 class ObjectHash {
  public:
   explicit ObjectHash(ObjectFormat format);
@@ -17,7 +19,7 @@ class ObjectHash {
   ObjectHash& operator=(const ObjectHash&) = delete;
 
   void Add(std::string_view bytes);
-  // 20 or 32 bytes. Call once.
+  // The digest, raw: 20 or 32 bytes. Call once, at the end.
   std::string Take();
 
  private:

@@ -236,14 +236,8 @@ base::Task<void> Connection::Tunnel(const model::Facts& facts, gate::RequestInfo
     co_return;
   }
   gate::Passage& passage = std::get<gate::Passage>(opening);
-  const Refusal failure{ErrorCode::kNone, passage.allow()->rule, passage.request_id(), {}};
-  const TunnelResult result = co_await RunTunnel(worker_, client_, facts, passage);
-  worker_.gate.Close(passage, result.outcome);
-  if (!result.answered) {
-    Refusal refusal = failure;
-    refusal.code = result.outcome.code;
-    co_await AnswerConnect(std::move(refusal), wire::Persist::kClose);
-  }
+  const gate::Outcome outcome = co_await RunTunnel(worker_, client_, facts, passage);
+  worker_.gate.Close(passage, outcome);
 }
 
 // The gateway's TLS: the certificate is for the name that the client asks for, its own or a target's.

@@ -18,6 +18,14 @@ using wire::Framing;
 
 bool IsSafe(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 
+// Where one reader saw a fault another may see a second request: nothing more is read from such a connection.
+bool IsFramingFault(ErrorCode code) { return static_cast<int>(code) >= 3001 && static_cast<int>(code) < 3100; }
+
+// git prints the reason of a refused push only from a report that it asked for.
+bool CanReport(const wire::PushRequest& push) {
+  return !push.commands.empty() && (push.Has("report-status") || push.Has("report-status-v2") || push.Has("side-band-64k"));
+}
+
 bool NamesCredential(const Request& request, const model::Allow& allow) {
   for (const std::string& name : request.query_names) {
     const bool granted = allow->credential != nullptr && allow->credential->placement.kind == model::Placement::Kind::kQuery &&
@@ -187,6 +195,8 @@ base::Task<bool> Exchange::Forward(gate::Passage passage) {
   worker_.gate.Close(passage, outcome);
   if (result.error == ErrorCode::kNone) {
     FinishHead();
+    // A client that is still sending must get the answer, not a reset (B41).
+    if (!result.client_reusable) co_await client_.Close(worker_.loop.After(worker_.options.linger_wait));
     co_return result.client_reusable;
   }
   if (result.answered || client_.aborted()) {
@@ -223,8 +233,8 @@ base::Task<bool> Exchange::Drain(std::size_t limit) {
 base::Task<bool> Exchange::Refuse(Refusal refusal) {
   const bool head_only = head_.method == "HEAD";
   const bool continues = head_.expect_continue && git_ == nullptr;  // the client waits for a word before its body
-  const bool report = IsPush() && git_ != nullptr && git_->push().Has("report-status") && !IsLoginRefusal(refusal.code);
-  bool keep = head_.keep_alive && !continues;
+  const bool report = IsPush() && git_ != nullptr && CanReport(git_->push()) && !IsLoginRefusal(refusal.code);
+  bool keep = head_.keep_alive && !continues && !IsFramingFault(refusal.code);
   const bool discovery = request_.facts.git && head_.method == "GET";
   if (keep || report) KeepHead();
   if (keep || report) keep = co_await Drain(report ? worker_.options.max_drained : worker_.options.max_refusal_drain) && keep;

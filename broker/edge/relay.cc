@@ -28,6 +28,21 @@ void WriteChunk(net::Stream& stream, std::string_view piece) {
   stream.Write(wire::kChunkEnd);
 }
 
+// Lets the loop's other coroutines run.
+class Yield final : private net::Waiter {
+ public:
+  explicit Yield(net::Loop& loop) : loop_(loop) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    handle = waiting;
+    loop_.Defer(this);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  net::Loop& loop_;
+};
+
 }  // namespace
 
 Relay::Relay(ClientSide client, net::Stream& upstream, UpBody body, const gate::Passage& passage, const EdgeOptions& options)
@@ -205,8 +220,10 @@ base::Task<Relay::Result> Relay::Run() {
     const Progress down = StepDown();
     if (down == Progress::kFailed || down == Progress::kFinished) break;
     if (up == Progress::kMoved && down == Progress::kWait && up_done_) continue;
-    // Also when something moved: the wait returns at once then, and lets others run when this one had its share.
-    const net::EitherReady ready = co_await net::WaitEither(client_.stream, ClientInterest(), upstream_, UpstreamInterest(),
+    // When something moved the wait returns at once, since there may be more in the buffers of which no socket tells; it
+    // only lets others run when this one had its share.
+    const unsigned at_once = up == Progress::kMoved || down == Progress::kMoved ? net::kConnected : 0u;
+    const net::EitherReady ready = co_await net::WaitEither(client_.stream, ClientInterest(), upstream_, UpstreamInterest() | at_once,
                                                             loop.After(options_.stream_idle));
     if (ready.io != Io::kOk && !(ready.io == Io::kReset && !result_.answered)) {
       Fail(ready.io == Io::kTimeout ? ErrorCode::kUpstreamTimeout : ErrorCode::kClientClosed);

@@ -75,23 +75,20 @@ base::Task<ErrorCode> PumpBoth(Worker& worker, net::Stream& client, net::Stream&
 
 }  // namespace
 
-base::Task<TunnelResult> RunTunnel(Worker& worker, net::Stream& client, const model::Facts& facts, const gate::Passage& passage) {
-  TunnelResult result;
-  result.outcome.result = gate::Outcome::Result::kFailed;
-  auto upstream = co_await worker.upstreams.ConnectRaw(passage.allow(), facts.authority);
-  if (!upstream.ok()) {
-    result.outcome.code = base::CodeOf(upstream.status());
-    result.outcome.status = base::Lookup(result.outcome.code).http_status;
-    co_return result;
-  }
+base::Task<gate::Outcome> RunTunnel(Worker& worker, net::Stream& client, const model::Facts& facts, const gate::Passage& passage) {
+  gate::Outcome outcome;
+  outcome.result = gate::Outcome::Result::kFailed;
+  outcome.status = 200;
   client.Write(wire::kEstablishedResponse);
-  result.answered = true;
-  result.outcome.status = 200;
-  result.outcome.code = co_await CheckGreeting(worker, client, facts.authority.host);
-  if (result.outcome.code != ErrorCode::kNone) co_return result;
-  result.outcome.code = co_await PumpBoth(worker, client, **upstream, &result.outcome);
-  if (result.outcome.code == ErrorCode::kNone) result.outcome.result = gate::Outcome::Result::kDone;
-  co_return result;
+  // The greeting is judged before the upstream sees so much as a connection.
+  outcome.code = co_await CheckGreeting(worker, client, facts.authority.host);
+  if (outcome.code != ErrorCode::kNone) co_return outcome;
+  auto upstream = co_await worker.upstreams.ConnectRaw(passage.allow(), facts.authority);
+  outcome.code = base::CodeOf(upstream.status());
+  if (!upstream.ok()) co_return outcome;
+  outcome.code = co_await PumpBoth(worker, client, **upstream, &outcome);
+  if (outcome.code == ErrorCode::kNone) outcome.result = gate::Outcome::Result::kDone;
+  co_return outcome;
 }
 
 }  // namespace credbroker::edge

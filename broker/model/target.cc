@@ -29,7 +29,7 @@ absl::Status CheckEncoded(std::string_view path, std::size_t at) {
   const int low = at + 2 < path.size() ? Hex(path[at + 2]) : -1;
   if (high < 0 || low < 0) return Bad("bad percent encoding");
   const int value = high * 16 + low;
-  if (value < 0x20 || value == 0x7F || value == '/' || value == '\\' || value == ';' || value == '%') return Bad("encoded separator or control");
+  if (value < 0x20 || value == 0x7F || value == '/' || value == '\\' || value == ';' || value == '%' || value == '?' || value == '#') return Bad("encoded separator or control");
   if (IsUnreserved(value)) return Bad("encoded without need");
   return absl::OkStatus();
 }
@@ -61,16 +61,6 @@ absl::Status CheckPath(std::string_view path) {
     }
   }
   return absl::OkStatus();
-}
-
-std::vector<std::string_view> QueryNames(std::string_view query) {
-  std::vector<std::string_view> names;
-  while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    if (!part.empty()) names.push_back(part.substr(0, part.find('=')));
-    query.remove_prefix(std::min(query.size(), part.size() + 1));
-  }
-  return names;
 }
 
 std::optional<GitFacts> DescribeGit(std::string_view method, std::string_view path, std::optional<std::string_view> query) {

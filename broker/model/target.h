@@ -1,8 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "model/facts.h"
@@ -19,12 +19,9 @@ Target SplitTarget(std::string_view target);
 // Accepts only paths that every reader reads alike (field.md 7-9, 13, 15; B27), so that the path a rule saw is the path
 // on the wire. Fails with kBadPath: not starting with `/`; empty segments (a final slash is fine); `.` and `..` segments,
 // encoded ones too; backslash; `;` parameters; control and non-ASCII bytes; percent signs that do not start two hex
-// digits; encoded slash, backslash, NUL, control characters, `;`; encoded characters that need no encoding
+// digits; encoded slash, backslash, NUL, control characters, `;`, `?`, `#`, `%`; encoded characters that need no encoding
 // (RFC 3986 unreserved: `%61`). Limit: 8 KiB.
 absl::Status CheckPath(std::string_view path);
-
-// The names (not values) of a query's parameters, as they stand.
-std::vector<std::string_view> QueryNames(std::string_view query);
 
 // What a request asks of git's smart HTTP protocol, from its method, checked path and query alone; nullopt when it is
 // not git. The one reading of a git path: the edge and `policy explain` share it. Changes are filled in by the caller.

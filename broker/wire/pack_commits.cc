@@ -6,8 +6,8 @@
 #include <array>
 #include <deque>
 #include <map>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -21,21 +21,40 @@ namespace {
 
 using base::ErrorCode;
 
+// Small enough that a bomb is noticed before much of it went off.
+constexpr std::size_t kMaxOffered = 64 * 1024;
+constexpr uint64_t kRatioGrace = uint64_t{64} << 20;
+// What one commit costs beside its text and its parents: its place, its entry by id and what the allocator adds.
+constexpr std::size_t kCommitOverhead = 288;
+
 absl::Status Bad(std::string_view why) { return base::Error(ErrorCode::kBadGitRequest, why); }
 absl::Status TooLarge(std::string_view why) { return base::Error(ErrorCode::kBodyTooLarge, why); }
 
 enum ObjectType { kCommit = 1, kTree = 2, kBlob = 3, kTag = 4, kOffsetDelta = 6, kIdDelta = 7 };
 
-// commit := "tree " id LF ("parent " id LF)* ...
-std::vector<std::string> ParentsOf(std::string_view commit, std::size_t id_digits) {
-  std::vector<std::string> parents;
-  const auto line_end = [&] { return commit.find('\n'); };
-  if (!commit.starts_with("tree ") || line_end() == std::string_view::npos) return parents;
-  commit.remove_prefix(line_end() + 1);
-  while (commit.starts_with("parent ") && line_end() == 7 + id_digits) {
-    parents.emplace_back(commit.substr(7, id_digits));
-    commit.remove_prefix(line_end() + 1);
-  }
+bool IdFromHex(std::string_view hex, std::string* raw) {
+  return base::HexDecode(hex, raw) && base::HexEncode(*raw) == hex;
+}
+
+// Takes `word` id LF off `commit`. False, and nothing taken, when that is not what it starts with.
+bool TakeIdLine(std::string_view* commit, std::string_view word, std::size_t id_digits, std::string* raw) {
+  const std::size_t end = word.size() + id_digits;
+  if (commit->size() <= end || !commit->starts_with(word) || (*commit)[end] != '\n') return false;
+  if (!IdFromHex(commit->substr(word.size(), id_digits), raw)) return false;
+  commit->remove_prefix(end + 1);
+  return true;
+}
+
+// The raw ids, one after the other. None when the lines are not exactly those that git itself takes: it would refuse
+// such a commit, and another reader might find other parents in it.
+//
+//   commit := "tree " id LF ("parent " id LF)* "author " ...
+std::string ParentsOf(std::string_view commit, std::size_t id_digits) {
+  std::string parents, id;
+  if (!TakeIdLine(&commit, "tree ", id_digits, &id)) return {};
+  while (TakeIdLine(&commit, "parent ", id_digits, &id)) parents.append(id);
+  if (!commit.starts_with("author ")) return {};
+  parents.shrink_to_fit();
   return parents;
 }
 
@@ -44,75 +63,96 @@ std::vector<std::string> ParentsOf(std::string_view commit, std::size_t id_digit
 class PackCommits::Impl {
  public:
   Impl(ObjectFormat format, const PackLimits& limits)
-      : limits_(limits), format_(format), id_bytes_(format == ObjectFormat::kSha1 ? 20 : 32), checksum_(format) {}
+      : limits_(limits),
+        format_(format),
+        id_bytes_(format == ObjectFormat::kSha1 ? 20 : 32),
+        checksum_(format),
+        steps_left_(limits.max_steps) {}
   ~Impl() {
-    if (inflating_) inflateEnd(&zlib_);
+    if (zlib_open_) inflateEnd(&zlib_);
   }
 
   absl::Status Feed(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const std::size_t before = bytes.size();
-      RETURN_IF_ERROR(Step(&bytes));
-      packed_ += before - bytes.size();
-    }
-    return absl::OkStatus();
+    while (failure_.ok() && !bytes.empty()) failure_ = Step(&bytes);
+    return failure_;
   }
 
   absl::Status Finish() {
-    if (state_ != State::kTrailer || held_.size() != id_bytes_) return Bad("the pack is cut");
-    if (checksum_.Take() != held_) return Bad("the pack's checksum is wrong");
-    return ResolveDeltas();
+    if (failure_.ok() && !finished_) failure_ = CheckEnd();
+    finished_ = true;
+    return failure_;
   }
 
-  bool Descends(std::string_view new_id, std::string_view old_id) const {
-    std::deque<std::string> todo = {std::string(new_id)};
-    std::unordered_set<std::string> seen = {todo.front()};
+  bool Descends(std::string_view new_id, std::string_view old_id) {
+    std::string from, to;
+    if (!finished_ || !failure_.ok() || !IdFromHex(new_id, &from) || !IdFromHex(old_id, &to)) return false;
+    if (to.size() != id_bytes_ || from == to) return false;
+    const Commit* commit = Find(from);
+    if (commit == nullptr) return false;
+    std::vector<const Commit*> todo = {commit};
+    std::unordered_set<const Commit*> seen = {commit};
     while (!todo.empty()) {
-      const auto found = parents_.find(todo.front());
-      todo.pop_front();
-      if (found == parents_.end()) continue;
-      for (const std::string& parent : found->second) {
-        if (parent == old_id) return true;
-        if (seen.insert(parent).second) todo.push_back(parent);
+      commit = todo.back();
+      todo.pop_back();
+      for (std::size_t at = 0; at < commit->parents.size(); at += id_bytes_) {
+        if (steps_left_ == 0) return false;
+        --steps_left_;
+        const std::string_view parent = std::string_view(commit->parents).substr(at, id_bytes_);
+        if (parent == to) return true;
+        const Commit* next = Find(parent);
+        if (next != nullptr && seen.insert(next).second) todo.push_back(next);
       }
     }
     return false;
   }
 
-  std::size_t commit_count() const { return parents_.size(); }
+  std::size_t commit_count() const { return by_id_.size(); }
 
  private:
   enum class State { kHeader, kObject, kBase, kData, kTrailer };
 
-  // A delta that may be of a commit: known once its base is.
-  struct Delta {
+  struct Commit {
     uint64_t offset = 0;
-    uint64_t base_offset = 0;  // kOffsetDelta
-    std::string base_id;       // kIdDelta, raw
     std::string content;
+    std::string parents;  // raw ids
+    int depth = 0;        // of deltas
   };
 
   absl::Status Step(std::string_view* bytes) {
     switch (state_) {
-      case State::kHeader: return ReadHeader(bytes);
-      case State::kObject: return ReadObjectHead(bytes);
-      case State::kBase: return ReadBase(bytes);
-      case State::kData: return ReadData(bytes);
-      case State::kTrailer: break;
+      case State::kHeader:
+        return ReadHeader(bytes);
+      case State::kObject:
+        return ReadObjectHead(bytes);
+      case State::kBase:
+        return type_ == kIdDelta ? ReadBaseId(bytes) : ReadBaseOffset(bytes);
+      case State::kData:
+        return ReadData(bytes);
+      case State::kTrailer:
+        break;
     }
-    if (held_.size() + bytes->size() > id_bytes_) return Bad("bytes after the pack");
+    if (bytes->size() > id_bytes_ - held_.size()) return Bad("bytes after the pack");
     held_.append(*bytes);
     *bytes = {};
     return absl::OkStatus();
+  }
+
+  absl::Status CheckEnd() {
+    if (state_ != State::kTrailer || held_.size() != id_bytes_) return Bad("the pack is cut");
+    return checksum_.Take() == held_ ? absl::OkStatus() : Bad("the pack's checksum is wrong");
+  }
+
+  void Consume(std::string_view* bytes, std::size_t size) {
+    checksum_.Add(bytes->substr(0, size));
+    bytes->remove_prefix(size);
+    offset_ += size;
   }
 
   // Moves up to what is missing to `want` bytes into held_. True when they are there.
   bool Hold(std::string_view* bytes, std::size_t want) {
     const std::size_t take = std::min(want - held_.size(), bytes->size());
     held_.append(bytes->substr(0, take));
-    checksum_.Add(bytes->substr(0, take));
-    bytes->remove_prefix(take);
-    offset_ += take;
+    Consume(bytes, take);
     return held_.size() == want;
   }
 
@@ -126,19 +166,20 @@ class PackCommits::Impl {
     if (!held_.starts_with("PACK") || (word(4) != 2 && word(4) != 3)) return Bad("not a pack of version 2 or 3");
     left_ = word(8);
     if (left_ > limits_.max_objects) return TooLarge("too many objects");
-    return NextObject();
-  }
-
-  absl::Status NextObject() {
-    held_.clear();
-    state_ = left_ == 0 ? State::kTrailer : State::kObject;
-    start_ = offset_;
+    StartObject();
     return absl::OkStatus();
   }
 
+  void StartObject() {
+    held_.clear();
+    state_ = left_ == 0 ? State::kTrailer : State::kObject;
+    start_ = offset_;
+    base_ = nullptr;
+  }
+
+  // head := more:1 type:3 size:4 (more:1 size:7)*      least significant first
   absl::Status ReadObjectHead(std::string_view* bytes) {
-    while (!bytes->empty()) {
-      if (!Hold(bytes, held_.size() + 1)) break;
+    while (Hold(bytes, held_.size() + 1)) {
       const auto byte = static_cast<uint8_t>(held_.back());
       if (held_.size() == 1) {
         type_ = byte >> 4 & 7;
@@ -151,160 +192,119 @@ class PackCommits::Impl {
       if ((byte & 0x80) != 0) continue;
       held_.clear();
       if (type_ == 0 || type_ == 5) return Bad("object type");
-      if (type_ == kOffsetDelta || type_ == kIdDelta) {
-        delta_ = Delta{start_, 0, {}, {}};
-        state_ = State::kBase;
-        return absl::OkStatus();
-      }
-      return StartData();
+      if (type_ != kOffsetDelta && type_ != kIdDelta) return StartData();
+      state_ = State::kBase;
+      return absl::OkStatus();
     }
     return absl::OkStatus();
   }
 
-  absl::Status ReadBase(std::string_view* bytes) {
-    if (type_ == kIdDelta) {
-      if (!Hold(bytes, id_bytes_)) return absl::OkStatus();
-      delta_.base_id = std::exchange(held_, {});
-      return StartData();
-    }
-    while (!bytes->empty()) {
-      if (!Hold(bytes, held_.size() + 1)) break;
+  absl::Status ReadBaseId(std::string_view* bytes) {
+    if (!Hold(bytes, id_bytes_)) return absl::OkStatus();
+    base_ = Find(held_);
+    return StartData();
+  }
+
+  // base offset := (more:1 distance:7)+      most significant first, one added for each byte but the last
+  absl::Status ReadBaseOffset(std::string_view* bytes) {
+    while (Hold(bytes, held_.size() + 1)) {
       const auto byte = static_cast<uint8_t>(held_.back());
       if (held_.size() > 9) return Bad("base offset");
       base_distance_ = held_.size() == 1 ? byte & 0x7F : ((base_distance_ + 1) << 7 | (byte & 0x7F));
       if ((byte & 0x80) != 0) continue;
-      if (base_distance_ == 0 || base_distance_ > start_) return Bad("base offset");
-      delta_.base_offset = start_ - base_distance_;
-      held_.clear();
+      if (base_distance_ == 0 || base_distance_ >= start_) return Bad("base offset");
+      base_ = FindAt(start_ - base_distance_);
       return StartData();
     }
     return absl::OkStatus();
   }
 
   absl::Status StartData() {
-    zlib_ = {};
-    if (inflateInit(&zlib_) != Z_OK) return base::Error(ErrorCode::kInternal, "zlib");
-    inflating_ = true;
+    held_.clear();
+    state_ = State::kData;
     got_ = 0;
     content_.clear();
-    keep_ = type_ == kCommit || type_ == kOffsetDelta || type_ == kIdDelta;
     if (type_ == kCommit && size_ > limits_.max_commit_bytes) return TooLarge("a commit");
-    // A delta this long is of no commit that we would keep.
+    keep_ = type_ == kCommit || (base_ != nullptr && base_->depth < limits_.max_delta_depth);
     if (size_ > limits_.max_commit_bytes) keep_ = false;
-    state_ = State::kData;
-    return absl::OkStatus();
+    // One state for all objects: to set one up costs more than most objects do.
+    if (zlib_open_) return inflateReset(&zlib_) == Z_OK ? absl::OkStatus() : base::Error(ErrorCode::kInternal, "zlib");
+    zlib_open_ = inflateInit(&zlib_) == Z_OK;
+    return zlib_open_ ? absl::OkStatus() : base::Error(ErrorCode::kOverloaded, "no memory to read a pack");
   }
 
   absl::Status ReadData(std::string_view* bytes) {
     std::array<char, 16384> out;
+    const std::size_t offered = std::min(bytes->size(), kMaxOffered);
     zlib_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes->data()));
-    const auto offered = static_cast<uInt>(std::min<std::size_t>(bytes->size(), 1 << 20));
-    zlib_.avail_in = offered;
+    zlib_.avail_in = static_cast<uInt>(offered);
     int result = Z_OK;
     do {
       zlib_.next_out = reinterpret_cast<Bytef*>(out.data());
       zlib_.avail_out = out.size();
       result = inflate(&zlib_, Z_NO_FLUSH);
       if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) return Bad("object data");
-      RETURN_IF_ERROR(Inflated({out.data(), out.size() - zlib_.avail_out}));
+      RETURN_IF_ERROR(TakeInflated({out.data(), out.size() - zlib_.avail_out}));
     } while (result == Z_OK && zlib_.avail_out == 0);
     const std::size_t used = offered - zlib_.avail_in;
-    checksum_.Add(bytes->substr(0, used));
-    bytes->remove_prefix(used);
-    offset_ += used;
+    Consume(bytes, used);
     if (result == Z_STREAM_END) return EndObject();
-    if (used == 0) return Bad("object data");
-    return absl::OkStatus();
+    return used == 0 ? Bad("object data") : absl::OkStatus();
   }
 
-  absl::Status Inflated(std::string_view piece) {
+  absl::Status TakeInflated(std::string_view piece) {
     got_ += piece.size();
-    inflated_ += piece.size();
     if (got_ > size_) return Bad("an object is longer than it says");
+    if (keep_) content_.append(piece);
+    return CountInflated(piece.size());
+  }
+
+  absl::Status CountInflated(std::size_t size) {
+    inflated_ += size;
     if (inflated_ > limits_.max_inflated_bytes) return TooLarge("inflated");
-    if (inflated_ > (uint64_t{64} << 20) && inflated_ / limits_.max_ratio > packed_ + (1 << 20)) return TooLarge("ratio");
-    if (!keep_) return absl::OkStatus();
-    kept_bytes_ += piece.size();
-    content_.append(piece);
-    if (kept_bytes_ <= limits_.max_kept_bytes) return absl::OkStatus();
-    if (type_ == kCommit) return TooLarge("commits in all");
-    keep_ = false;  // a delta that is dropped proves nothing
-    kept_bytes_ -= content_.size();
-    content_ = {};
-    return absl::OkStatus();
+    const uint64_t past_grace = inflated_ > kRatioGrace ? inflated_ - kRatioGrace : 0;
+    return past_grace / (offset_ + kMaxOffered) > limits_.max_ratio ? TooLarge("ratio") : absl::OkStatus();
   }
 
   absl::Status EndObject() {
-    inflateEnd(&zlib_);
-    inflating_ = false;
     if (got_ != size_) return Bad("an object is shorter than it says");
-    if (type_ == kCommit) {
-      AddCommit(start_, std::move(content_));
-    } else if (keep_) {
-      EndDelta();
-    }
+    if (keep_) RETURN_IF_ERROR(type_ == kCommit ? AddCommit(std::move(content_), 0) : ApplyDelta());
     content_ = {};
     --left_;
-    return NextObject();
-  }
-
-  // Bases stand before offset deltas, so those of commits are known here. Others are dropped; deltas by id wait for the end.
-  void EndDelta() {
-    delta_.content = std::move(content_);
-    const std::size_t size = delta_.content.size();
-    if (type_ == kIdDelta) {
-      waiting_.push_back(std::move(delta_));
-    } else if (by_offset_.contains(delta_.base_offset)) {
-      Apply(delta_, delta_.base_offset);
-    } else if (waiting_offsets_.contains(delta_.base_offset)) {
-      waiting_.push_back(std::move(delta_));
-    } else {
-      kept_bytes_ -= size;
-      return;
-    }
-    if (!waiting_.empty() && waiting_.back().offset == start_) waiting_offsets_.insert(start_);
-  }
-
-  void AddCommit(uint64_t offset, std::string content) {
-    crypto::ObjectHash id(format_);
-    id.Add(base::StrCat("commit ", content.size(), std::string_view("\0", 1)));
-    id.Add(content);
-    const std::string raw = id.Take();
-    parents_.insert_or_assign(base::HexEncode(raw), ParentsOf(content, id_bytes_ * 2));
-    by_id_.insert_or_assign(raw, offset);
-    by_offset_.insert_or_assign(offset, std::move(content));
-  }
-
-  bool Apply(const Delta& delta, uint64_t base_offset) {
-    const auto base = by_offset_.find(base_offset);
-    const int depth = depth_[base_offset] + 1;
-    if (base == by_offset_.end() || depth > limits_.max_delta_depth) return false;
-    std::string content;
-    if (!ApplyGitDelta(base->second, delta.content, limits_.max_commit_bytes, &content)) return false;
-    kept_bytes_ += content.size();
-    if (kept_bytes_ > limits_.max_kept_bytes) return false;
-    depth_[delta.offset] = depth;
-    AddCommit(delta.offset, std::move(content));
-    return true;
-  }
-
-  // Deltas by id may name a base that comes later. Each round resolves some or is the last.
-  absl::Status ResolveDeltas() {
-    for (bool moved = true; moved && !waiting_.empty();) {
-      moved = false;
-      std::vector<Delta> left;
-      for (Delta& delta : waiting_) {
-        const auto by_id = by_id_.find(delta.base_id);
-        const bool known = !delta.base_id.empty() ? by_id != by_id_.end() : by_offset_.contains(delta.base_offset);
-        if (!known) {
-          left.push_back(std::move(delta));
-          continue;
-        }
-        moved = Apply(delta, delta.base_id.empty() ? delta.base_offset : by_id->second) || moved;
-      }
-      waiting_ = std::move(left);
-    }
+    StartObject();
     return absl::OkStatus();
+  }
+
+  absl::Status ApplyDelta() {
+    std::string content;
+    const bool applied = ApplyGitDelta(base_->content, content_, limits_.max_commit_bytes, &content);
+    // A few bytes of delta can ask for a megabyte, so what it gave counts, even when it broke off.
+    RETURN_IF_ERROR(CountInflated(content.size()));
+    return applied ? AddCommit(std::move(content), base_->depth + 1) : absl::OkStatus();
+  }
+
+  absl::Status AddCommit(std::string content, int depth) {
+    std::string parents = ParentsOf(content, id_bytes_ * 2);
+    content.shrink_to_fit();
+    kept_bytes_ += content.size() + parents.size() + kCommitOverhead;
+    if (kept_bytes_ > limits_.max_kept_bytes) return TooLarge("commits in all");
+    crypto::ObjectHash id(format_);
+    id.Add(base::StrCat("commit ", content.size(), '\0'));
+    id.Add(content);
+    commits_.push_back({start_, std::move(content), std::move(parents), depth});
+    by_id_.emplace(id.Take(), &commits_.back());
+    return absl::OkStatus();
+  }
+
+  const Commit* Find(std::string_view raw_id) const {
+    const auto found = by_id_.find(raw_id);
+    return found == by_id_.end() ? nullptr : found->second;
+  }
+
+  const Commit* FindAt(uint64_t offset) const {
+    const auto before = [](const Commit& commit, uint64_t wanted) { return commit.offset < wanted; };
+    const auto found = std::lower_bound(commits_.begin(), commits_.end(), offset, before);
+    return found == commits_.end() || found->offset != offset ? nullptr : &*found;
   }
 
   const PackLimits limits_;
@@ -312,37 +312,39 @@ class PackCommits::Impl {
   const std::size_t id_bytes_;
   crypto::ObjectHash checksum_;
   State state_ = State::kHeader;
-  std::string held_;       // of a head that is not whole yet
-  uint64_t offset_ = 0;    // in the pack
-  uint64_t packed_ = 0;
+  absl::Status failure_;
+  bool finished_ = false;
+  std::string held_;     // of a head that is not whole yet
+  uint64_t offset_ = 0;  // in the pack
   uint64_t inflated_ = 0;
   std::size_t kept_bytes_ = 0;
-  uint64_t left_ = 0;      // objects
+  uint64_t left_ = 0;  // objects
+  uint64_t steps_left_;
 
   // The object under way.
   uint64_t start_ = 0;
   int type_ = 0;
   uint64_t size_ = 0, got_ = 0;
   uint64_t base_distance_ = 0;
+  const Commit* base_ = nullptr;  // of a delta, when it is a commit
   bool keep_ = false;
   std::string content_;
-  Delta delta_;
   z_stream zlib_{};
-  bool inflating_ = false;
+  bool zlib_open_ = false;
 
-  std::unordered_map<uint64_t, std::string> by_offset_;
-  std::unordered_map<std::string, uint64_t> by_id_;
-  std::unordered_map<uint64_t, int> depth_;
-  std::unordered_map<std::string, std::vector<std::string>> parents_;
-  std::vector<Delta> waiting_;
-  std::unordered_set<uint64_t> waiting_offsets_;
+  std::deque<Commit> commits_;  // by offset; addresses stay
+  // A tree, because a sender can choose ids that would all fall into one bucket of a hash table.
+  std::map<std::string, const Commit*, std::less<>> by_id_;
 };
 
-PackCommits::PackCommits(ObjectFormat format, const PackLimits& limits) : impl_(std::make_unique<Impl>(format, limits)) {}
+PackCommits::PackCommits(ObjectFormat format, const PackLimits& limits)
+    : impl_(std::make_unique<Impl>(format, limits)) {}
 PackCommits::~PackCommits() = default;
 absl::Status PackCommits::Feed(std::string_view bytes) { return impl_->Feed(bytes); }
 absl::Status PackCommits::Finish() { return impl_->Finish(); }
-bool PackCommits::Descends(std::string_view new_id, std::string_view old_id) const { return impl_->Descends(new_id, old_id); }
+bool PackCommits::Descends(std::string_view new_id, std::string_view old_id) const {
+  return impl_->Descends(new_id, old_id);
+}
 std::size_t PackCommits::commit_count() const { return impl_->commit_count(); }
 
 }  // namespace credbroker::wire

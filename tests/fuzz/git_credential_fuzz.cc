@@ -11,10 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto question = ReadCredentialQuestion(input);
   if (!question.ok()) return 0;
-  const std::string answer =
-      AnswerCredential(*question, {.gateway = "127.0.0.1:7481", .repositories = {"git.test", "git.example:8443"}}, "TOKEN");
+  const std::string answer = AnswerCredential(
+      *question, {.gateway = "127.0.0.1:7481", .repositories = {"git.test", "git.example:8443"}}, "TOKEN");
   if (answer.empty()) return 0;
-  const bool listed = question->host == "git.test" || question->host == "git.example:8443" || question->host == "127.0.0.1:7481";
+  const bool listed =
+      question->host == "git.test" || question->host == "git.example:8443" || question->host == "127.0.0.1:7481";
   if (!listed) std::abort();
   if (answer != "username=credbroker\npassword=TOKEN\n") std::abort();
   // The host was on one line of its own, in one canonical spelling.

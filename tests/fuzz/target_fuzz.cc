@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const auto parameters = wire::ParseQuery(parts.query.value_or(""));
   fuzz::Require(parameters.ok() || credential || parts.query.value_or("").size() > 256);
   fuzz::Require(wire::QueryNames(parts.query.value_or("")).size() <= 256);
-  (void)wire::QueryValue(parts.query, "service").ok();
+  (void)wire::QueryValue(parts.query.value_or(""), "service").ok();
   std::string back;
   fuzz::Require(wire::PercentDecode(wire::PercentEncode(resource), &back) && back == resource);
   return 0;

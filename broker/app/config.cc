@@ -1,0 +1,157 @@
+#include "app/config.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "app/listen_address.h"
+#include "base/file.h"
+#include "base/macros.h"
+#include "base/str.h"
+#include "base/text.h"
+
+namespace credbroker::app {
+namespace {
+
+using base::ErrorCode;
+
+constexpr std::size_t kMaxConfigBytes = 256 * 1024;
+constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warn", "error"};
+
+// One mapping of the file: keys with the function that takes their value.
+class Reader {
+ public:
+  explicit Reader(std::string name) : name_(std::move(name)) {}
+
+  using Take = std::function<absl::Status(const YAML::Node&)>;
+  using Keys = std::map<std::string, Take, std::less<>>;
+
+  absl::Status ReadMap(const YAML::Node& node, const Keys& keys) const {
+    if (!node.IsMap()) return Bad(node, "a mapping is expected here");
+    std::set<std::string> seen;
+    for (const auto& entry : node) {
+      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : std::string();
+      const auto known = keys.find(key);
+      if (known == keys.end())
+        return Bad(entry.first, base::StrCat("unknown key `", base::EscapeText(key, 60), "`; known: ", Names(keys)));
+      if (!seen.insert(key).second) return Bad(entry.first, base::StrCat("`", key, "` stands here twice"));
+      RETURN_IF_ERROR(known->second(entry.second));
+    }
+    return absl::OkStatus();
+  }
+
+  Take Text(std::string* out) const {
+    return [this, out](const YAML::Node& node) -> absl::Status {
+      if (!node.IsScalar() || node.Scalar().empty()) return Bad(node, "a text is expected here");
+      *out = node.Scalar();
+      return absl::OkStatus();
+    };
+  }
+
+  Take Flag(bool* out) const {
+    return [this, out](const YAML::Node& node) -> absl::Status {
+      if (!node.IsScalar() || (node.Scalar() != "true" && node.Scalar() != "false"))
+        return Bad(node, "true or false is expected here");
+      *out = node.Scalar() == "true";
+      return absl::OkStatus();
+    };
+  }
+
+  // A text that `check` must accept.
+  Take Checked(std::string* out, std::function<absl::Status(std::string_view)> check) const {
+    return [this, out, check = std::move(check)](const YAML::Node& node) -> absl::Status {
+      RETURN_IF_ERROR(Text(out)(node));
+      const absl::Status checked = check(*out);
+      return checked.ok() ? checked : Bad(node, base::View(checked.message()));
+    };
+  }
+
+  absl::Status Bad(const YAML::Node& node, std::string_view why) const { return BadAt(node.Mark().line + 1, why); }
+  absl::Status BadAt(int line, std::string_view why) const {
+    return base::Error(ErrorCode::kConfigInvalid, base::StrCat(name_, ":", line, ": ", why));
+  }
+
+ private:
+  static std::string Names(const Keys& keys) {
+    std::string names;
+    for (const auto& [key, take] : keys) base::StrAppend(&names, names.empty() ? "" : ", ", key);
+    return names;
+  }
+
+  std::string name_;
+};
+
+absl::Status CheckAddress(std::string_view text) { return ParseListenAddress(text).status(); }
+
+absl::Status CheckLevel(std::string_view text) {
+  if (std::find(kLevels.begin(), kLevels.end(), text) != kLevels.end()) return absl::OkStatus();
+  return base::Error(ErrorCode::kConfigInvalid, "log_level is debug, info, warn or error");
+}
+
+absl::Status ReadDocument(const YAML::Node& document, const Reader& reader, Config* config) {
+  const auto listen = [&](const YAML::Node& node) {
+    return reader.ReadMap(node, {{"api", reader.Checked(&config->api, CheckAddress)},
+                                 {"proxy", reader.Checked(&config->proxy, CheckAddress)},
+                                 {"gateway", reader.Checked(&config->gateway, CheckAddress)},
+                                 {"health", reader.Checked(&config->health, CheckAddress)}});
+  };
+  const auto edge = [&](const YAML::Node& node) {
+    return reader.ReadMap(node,
+                          {{"enabled", reader.Flag(&config->edge_enabled)}, {"user", reader.Text(&config->edge_user)}});
+  };
+  const auto durability = [&](const YAML::Node& node) -> absl::Status {
+    const auto parsed = ParseDurability(node.IsScalar() ? node.Scalar() : std::string());
+    if (!parsed.ok()) return reader.Bad(node, base::View(parsed.status().message()));
+    config->durability = *parsed;
+    return absl::OkStatus();
+  };
+  return reader.ReadMap(document, {{"listen", listen},
+                                   {"data_dir", reader.Text(&config->data_dir)},
+                                   {"policy", reader.Text(&config->policy)},
+                                   {"durability", durability},
+                                   {"edge", edge},
+                                   {"log_level", reader.Checked(&config->log_level, CheckLevel)}});
+}
+
+}  // namespace
+
+absl::StatusOr<audit::Durability> ParseDurability(std::string_view text) {
+  if (text == "sync") return audit::Durability::kSync;
+  if (text == "flush") return audit::Durability::kFlush;
+  return base::Error(ErrorCode::kConfigInvalid, "durability is sync or flush");
+}
+
+absl::Status CheckConfig(const Config& config) {
+  for (const std::string* address : {&config.api, &config.proxy, &config.gateway, &config.health}) {
+    RETURN_IF_ERROR(CheckAddress(*address), *address);
+  }
+  RETURN_IF_ERROR(CheckLevel(config.log_level));
+  if (config.data_dir.empty() || config.data_dir.front() != '/') {
+    return base::Error(ErrorCode::kConfigInvalid, "the data folder must be an absolute path");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& name, Config config) {
+  const Reader reader(name);
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty() || documents.front().IsNull()) return config;
+    if (documents.size() > 1) return reader.Bad(documents[1], "one document is expected");
+    RETURN_IF_ERROR(ReadDocument(documents.front(), reader, &config));
+  } catch (const YAML::Exception& error) {
+    return reader.BadAt(error.mark.line + 1, error.msg);
+  }
+  return config;
+}
+
+absl::StatusOr<Config> ReadConfig(const std::string& path, Config config) {
+  ASSIGN_OR_RETURN(const std::string text, base::ReadFile(path, kMaxConfigBytes), "reading the configuration");
+  return ParseConfig(text, path, std::move(config));
+}
+
+}  // namespace credbroker::app

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "app/health_pages.h"
+#include "app/listen_address.h"
+#include "base/file.h"
+
+namespace credbroker::app {
+
+// A very small HTTP/1.1 server for probes: GET and HEAD, one request a connection, one connection at a time. Bounds: a
+// head of 4 KiB within 2 s, an answer within 2 s.
+class HealthServer {
+ public:
+  using Pages = std::function<Page(std::string_view path)>;
+
+  // Fails as Listen.
+  static absl::StatusOr<std::unique_ptr<HealthServer>> Start(const ListenAddress& address, Pages pages);
+  ~HealthServer();
+  HealthServer(const HealthServer&) = delete;
+  HealthServer& operator=(const HealthServer&) = delete;
+
+  const std::string& url() const { return url_; }  // http://127.0.0.1:7490
+  uint16_t port() const { return port_; }
+
+ private:
+  HealthServer(const ListenAddress& bound, base::Fd listener, base::Fd wake, Pages pages);
+  void Run();
+  void Answer(int fd);
+
+  base::Fd listener_;
+  base::Fd wake_;
+  const Pages pages_;
+  const std::string url_;
+  const uint16_t port_;
+  std::thread thread_;
+};
+
+}  // namespace credbroker::app

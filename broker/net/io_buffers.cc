@@ -1,0 +1,121 @@
+#include "net/io_buffers.h"
+
+#include <malloc.h>
+#include <string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "net/stream.h"
+
+namespace credbroker::net {
+namespace {
+
+// A stream is idle when nothing came between two sweeps.
+constexpr absl::Duration kSweepEvery = absl::Milliseconds(400);
+constexpr std::size_t kMaxSpareInputs = 256;
+constexpr std::size_t kKeptSpareInputs = 16;
+// A burst: so many handshakes leave enough freed heap behind to be worth a trim (about 50 KiB each).
+constexpr std::size_t kBurst = 64;
+
+}  // namespace
+
+IoBuffers::IoBuffers(Loop& loop)
+    : TimerNode(loop.wheel()),
+      loop_(loop),
+      receive_(std::make_unique_for_overwrite<char[]>(kReceiveBytes)),
+      send_(std::make_unique_for_overwrite<char[]>(kSendBytes)),
+      scratch_(std::make_unique_for_overwrite<char[]>(Loop::kScratchBytes)),
+      join_(std::make_unique_for_overwrite<char[]>(kJoinBytes)) {}
+
+IoBuffers::~IoBuffers() = default;
+
+char* IoBuffers::ClaimReceive(Stream* owner) {
+  if (receive_owner_ != nullptr && receive_owner_ != owner && !received_.empty()) receive_owner_->StashInput(received_);
+  receive_owner_ = owner;
+  received_ = {};
+  return receive_.get();
+}
+
+std::size_t IoBuffers::TakeReceived(const Stream* owner, char* out, std::size_t size) {
+  if (!HasReceived(owner)) return 0;
+  const std::size_t taken = std::min(size, received_.size());
+  std::memcpy(out, received_.data(), taken);
+  received_.remove_prefix(taken);
+  return taken;
+}
+
+void IoBuffers::ClaimSend(Stream* owner) {
+  if (send_owner_ == owner) return;
+  FlushSend();
+  send_owner_ = owner;
+}
+
+void IoBuffers::FlushSend() {
+  if (send_owner_ != nullptr) send_owner_->SendShared();
+}
+
+void IoBuffers::Forget(const Stream* stream) {
+  if (receive_owner_ == stream) {
+    receive_owner_ = nullptr;
+    received_ = {};
+  }
+  if (send_owner_ == stream) {
+    send_owner_ = nullptr;
+    send_size_ = 0;
+  }
+}
+
+char* IoBuffers::TakeInput() {
+  if (spare_inputs_.empty()) return new char[kInputBytes];
+  char* buffer = spare_inputs_.back().release();
+  spare_inputs_.pop_back();
+  return buffer;
+}
+
+void IoBuffers::GiveInput(char* buffer, std::size_t used) {
+  std::unique_ptr<char[]> owned(buffer);
+  explicit_bzero(buffer, used);  // heads hold tokens
+  if (spare_inputs_.size() < kMaxSpareInputs) spare_inputs_.push_back(std::move(owned));
+}
+
+void IoBuffers::AddHot(ListNode* node) {
+  hot_.PushBack(node);
+  if (!armed()) Arm(loop_.After(kSweepEvery));
+}
+
+void IoBuffers::NoteHandshake() {
+  ++handshakes_;
+  ++handshakes_untrimmed_;
+}
+
+void IoBuffers::OnTimer() {
+  ListNode looked_at;
+  hot_.MoveAllTo(&looked_at);
+  while (looked_at.linked()) {
+    auto* node = static_cast<Stream::HotNode*>(looked_at.next());
+    node->Unlink();
+    if (std::exchange(node->stream->active_, false)) {
+      hot_.PushBack(node);
+    } else {
+      node->stream->Trim();
+    }
+  }
+  ReleaseHeap();
+  if (hot_.linked() || handshakes_untrimmed_ >= kBurst) Arm(loop_.After(kSweepEvery));
+}
+
+void IoBuffers::ReleaseHeap() {
+  if (spare_inputs_.size() > kKeptSpareInputs)
+    spare_inputs_.resize(std::max(kKeptSpareInputs, spare_inputs_.size() / 2));
+  const std::size_t handshakes = std::exchange(handshakes_, 0);
+  const std::size_t before = std::exchange(handshakes_before_, handshakes);
+  // Two quiet sweeps: by the second the streams of the burst have given their buffers back.
+  const bool burst_is_over = std::max(handshakes, before) < kBurst / 4;
+  if (!burst_is_over || handshakes_untrimmed_ < kBurst) return;
+  handshakes_untrimmed_ = 0;
+  malloc_trim(0);
+}
+
+}  // namespace credbroker::net

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "net/list.h"
+#include "net/loop.h"
+#include "net/timer_wheel.h"
+
+namespace credbroker::net {
+
+class Stream;
+
+// What all streams of a loop share, private to the room. One stream at a time owns the receive buffer and one the send
+// buffer; when another one needs it, what is left moves to its owner first. Now and then looks for streams that have
+// gone quiet and has them give memory back.
+class IoBuffers final : private TimerNode {
+ public:
+  static constexpr std::size_t kReceiveBytes = 256 * 1024;
+  static constexpr std::size_t kSendBytes = 64 * 1024;
+  static constexpr std::size_t kCork = 32 * 1024;
+  static constexpr std::size_t kInputBytes = 16 * 1024;
+  static constexpr std::size_t kJoinBytes = 16 * 1024;  // the plaintext of one TLS record
+
+  explicit IoBuffers(Loop& loop);
+  ~IoBuffers();
+
+  char* scratch() { return scratch_.get(); }
+  char* join() { return join_.get(); }
+
+  // Receive buffer: received bytes of `owner` that TLS has not taken.
+  char* ClaimReceive(Stream* owner);
+  void SetReceived(std::size_t size) { received_ = {receive_.get(), size}; }
+  std::size_t TakeReceived(const Stream* owner, char* out, std::size_t size);
+  bool HasReceived(const Stream* owner) const { return receive_owner_ == owner && !received_.empty(); }
+
+  // Send buffer: bytes of `owner` in front of the kernel.
+  void ClaimSend(Stream* owner);
+  Stream* send_owner() const { return send_owner_; }
+  char* send() { return send_.get(); }
+  std::size_t send_size() const { return send_size_; }
+  void set_send_size(std::size_t size) { send_size_ = size; }
+  void FlushSend();
+
+  // A stream dies or aborts.
+  void Forget(const Stream* stream);
+
+  // Input buffers of kInputBytes.
+  char* TakeInput();
+  // `used`: how many bytes were ever written, to be wiped.
+  void GiveInput(char* buffer, std::size_t used);
+
+  void AddHot(ListNode* node);
+  void NoteHandshake();
+
+ private:
+  void OnTimer() override;
+  void ReleaseHeap();
+
+  Loop& loop_;
+  std::unique_ptr<char[]> receive_, send_, scratch_, join_;
+  std::string_view received_;
+  Stream* receive_owner_ = nullptr;
+  Stream* send_owner_ = nullptr;
+  std::size_t send_size_ = 0;
+  std::vector<std::unique_ptr<char[]>> spare_inputs_;
+  ListNode hot_;
+  std::size_t handshakes_ = 0;         // since the last sweep
+  std::size_t handshakes_before_ = 0;  // in the one before
+  std::size_t handshakes_untrimmed_ = 0;
+};
+
+}  // namespace credbroker::net

@@ -1,0 +1,382 @@
+#include "policy/decide.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "base/str.h"
+#include "model/target.h"
+#include "policy/catalogue.h"
+#include "policy/narrow.h"
+#include "policy/push.h"
+
+namespace credbroker::policy {
+
+// The only maker of an Allow (model/decision.h names it as friend).
+struct DecisionMaker {
+  static model::Allow Make(model::Allow::Fields fields) { return model::Allow(std::move(fields)); }
+};
+
+namespace {
+
+using base::ErrorCode;
+using model::Allow;
+using model::Decision;
+using model::Deny;
+using model::Facts;
+using model::GitFacts;
+using model::Grant;
+using GitOperation = model::GitFacts::Operation;
+using RulesPointer = std::shared_ptr<const RuleSet>;
+
+bool Holds(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool IsWriting(std::string_view method) { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
+
+const EndpointRow* FindRow(const std::vector<EndpointRow>& rows, std::string_view method, std::string_view path) {
+  for (const EndpointRow& row : rows) {
+    if (Holds(row.methods, method) && row.path.Matches(path)) return &row;
+  }
+  return nullptr;
+}
+
+bool EgressTakes(const EgressRule& rule, std::string_view method, std::string_view path) {
+  return Holds(rule.methods, method) &&
+         (rule.paths.empty() ||
+          std::any_of(rule.paths.begin(), rule.paths.end(), [&](const PathPattern& p) { return p.Matches(path); }));
+}
+
+// One judgement of one request. `phases` and `labels` are those that the grant counts as having.
+class Judge {
+ public:
+  Judge(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now, Mask phases, Mask labels,
+        Ancestry ancestry)
+      : facts_(facts), grant_(grant), rules_(rules), now_(now), phases_(phases), ancestry_(ancestry) {
+    for (const std::string& name : grant.scopes) {
+      const RuleSet::IndexedScope* scope = rules->FindIndexed(name);
+      if (scope == nullptr) continue;
+      known_ = true;
+      if ((scope->scope->labels & labels) != 0 && (scope->scope->phases & phases) != 0) scopes_.push_back(scope);
+    }
+  }
+
+  Decision Run() {
+    if (!known_) return Refuse(ErrorCode::kNoScope);
+    match_ = rules_->FindService(facts_.authority);
+    Decision decision = facts_.kind == Facts::Kind::kConnect ? Connect() : Request();
+    const Allow* allow = decision.allow();
+    if (allow == nullptr || Permits(grant_.narrowing, facts_, repository_, grant_.session, &ref_)) return decision;
+    return Refuse(ErrorCode::kNarrowed, (*allow)->rule, (*allow)->effect_class);
+  }
+
+ private:
+  Deny Refuse(ErrorCode code, std::string rule = "default-deny", std::string_view effect = {}) {
+    Deny deny;
+    deny.code = code;
+    deny.rule = std::move(rule);
+    deny.effect_class = effect;
+    deny.ref = ref_;
+    deny.exception = exception_;
+    deny.policy_version = rules_->version();
+    return deny;
+  }
+
+  Allow::Fields Fields(const Scope* scope, std::string rule, std::string_view effect) const {
+    Allow::Fields out;
+    out.rule = std::move(rule);
+    out.effect_class = effect;
+    if (scope != nullptr) {
+      out.scope = scope->name;
+      out.requests_per_minute = scope->limits.requests_per_minute;
+    }
+    out.managed = match_.service != nullptr;
+    if (out.managed) {
+      out.service = match_.service->name;
+      out.upstream = &match_.service->upstream;
+    }
+    out.policy_version = rules_->version();
+    out.version = rules_;
+    return out;
+  }
+
+  Decision Permit(const Scope* scope, std::string rule, std::string_view effect,
+                  const model::CredentialUse* credential) const {
+    Allow::Fields out = Fields(scope, std::move(rule), effect);
+    out.credential = credential;
+    return DecisionMaker::Make(std::move(out));
+  }
+
+  // Whether some rule reaches the host in this phase; calls `found(scope, rule text, upstream)` for the first.
+  template <typename Found>
+  bool Reach(const model::Authority& authority, const RuleSet::ServiceMatch& match, Found found) const {
+    for (const RuleSet::IndexedScope* scope : scopes_) {
+      for (const auto& [service, reach] : scope->reach) {
+        if (service == match.service && (reach.first & phases_) != 0) {
+          found(scope->scope, reach.second, &service->upstream);
+          return true;
+        }
+      }
+      const bool egress = scope->egress.Any(authority, [&](const auto& entry) {
+        if ((entry.first->phases & phases_) == 0) return false;
+        found(scope->scope, std::string_view(entry.first->rule),
+              match.service != nullptr ? &match.service->upstream : &entry.first->upstream);
+        return true;
+      });
+      if (egress) return true;
+    }
+    return false;
+  }
+
+  // No rule reaches the host. The most helpful true reason: plain http to a host that https reaches, or an exception.
+  Deny Unreachable() {
+    if (facts_.authority.port == 80 && !facts_.authority.is_ip) {
+      model::Authority tls = facts_.authority;
+      tls.port = 443;
+      if (Reach(tls, rules_->FindService(tls), [](auto&&...) {})) return Refuse(ErrorCode::kPlainHttpNotAllowed);
+    }
+    const Exception* exception = match_.service == nullptr ? FindException() : nullptr;
+    if (exception == nullptr) return Refuse(ErrorCode::kHostNotAllowed);
+    exception_ = exception->id;
+    const bool active = exception->ActiveAt(now_);
+    // An active exception opens a tunnel and nothing else: a request that we could read is not under it.
+    return Refuse(active ? ErrorCode::kHostNotAllowed : ErrorCode::kExceptionExpired,
+                  base::StrCat("exceptions/", exception->id));
+  }
+
+  // The exception that names the host for this session, an active one first.
+  const Exception* FindException() const {
+    const Exception* best = nullptr;
+    rules_->exception_index().Any(facts_.authority, [&](const Exception* exception) {
+      const bool ours = exception->scopes.empty() ||
+                        std::any_of(scopes_.begin(), scopes_.end(),
+                                    [&](const auto* scope) { return Holds(exception->scopes, scope->scope->name); });
+      if (ours && (best == nullptr || exception->ActiveAt(now_))) best = exception;
+      return ours && exception->ActiveAt(now_);
+    });
+    return best;
+  }
+
+  Decision Connect() {
+    Allow::Fields out = Fields(nullptr, {}, "connect");
+    out.handling = model::Handling::kIntercept;
+    const bool reached = Reach(facts_.authority, match_,
+                               [&](const Scope* scope, std::string_view rule, const model::Upstream* upstream) {
+                                 out.scope = scope->name;
+                                 out.requests_per_minute = scope->limits.requests_per_minute;
+                                 out.rule = rule;
+                                 out.upstream = upstream;
+                               });
+    if (reached) return DecisionMaker::Make(std::move(out));
+    const Exception* exception = match_.service == nullptr ? FindException() : nullptr;
+    if (exception == nullptr || !exception->ActiveAt(now_)) return Unreachable();
+    exception_ = exception->id;
+    if (NarrowsContent(grant_.narrowing))
+      return Refuse(ErrorCode::kNarrowed, base::StrCat("exceptions/", exception->id), "tunnel");
+    out.handling = model::Handling::kTunnel;
+    out.rule = base::StrCat("exceptions/", exception->id);
+    out.exception = exception->id;
+    out.effect_class = "tunnel";
+    out.upstream = &exception->upstream;
+    return DecisionMaker::Make(std::move(out));
+  }
+
+  Decision Request() {
+    // The edge has checked it; a path that has two readings must not depend on that (B27).
+    if (!model::CheckPath(facts_.path).ok()) return Refuse(ErrorCode::kBadPath);
+    if (!Reach(facts_.authority, match_, [](auto&&...) {})) return Unreachable();
+    if (match_.service == nullptr) return Egress(ErrorCode::kNoRule, IsWriting(facts_.method) ? "write" : "read");
+    if (facts_.scheme == model::Scheme::kHttp && !match_.service->plain_http)
+      return Refuse(ErrorCode::kPlainHttpNotAllowed);
+    if (std::string denied = DeniedBy(); !denied.empty()) {
+      return Refuse(ErrorCode::kNoRule, std::move(denied), IsWriting(facts_.method) ? "write" : "read");
+    }
+    if (facts_.git) return Git(*facts_.git);
+    return match_.service->preset == Preset::kNone ? Endpoints(ErrorCode::kNoRule, {}, false) : Api();
+  }
+
+  using Candidates = absl::InlinedVector<ScopedRule, 8>;
+  Candidates FindRules() const {
+    Candidates out;
+    for (const RuleSet::IndexedScope* scope : scopes_) {
+      for (const RepositoryRule* rule : RuleSet::FindRepository(*scope, *match_.service, repository_))
+        out.push_back({scope->scope, rule});
+    }
+    return out;
+  }
+
+  static const model::CredentialUse* GitUse(const RepositoryRule& rule) {
+    return rule.credential == nullptr ? nullptr : &rule.credential->git;
+  }
+
+  Decision Git(const GitFacts& git) {
+    if (!match_.host->git || git.operation == GitOperation::kUnsupported) return Refuse(ErrorCode::kGitNotSupported);
+    repository_ = git.repository;
+    const bool fetch = git.operation == GitOperation::kFetch || git.operation == GitOperation::kDiscoverFetch;
+    const std::string_view effect = fetch ? "read" : "push";
+    const Candidates rules = FindRules();
+    if (rules.empty()) return Refuse(ErrorCode::kRepositoryNotAllowed, "default-deny", effect);
+    if (!fetch) return Push(git, rules);
+    for (const ScopedRule& scoped : rules) {
+      if (scoped.rule->fetch)
+        return Permit(scoped.scope, scoped.rule->rule + "/git.fetch", effect, GitUse(*scoped.rule));
+    }
+    return Refuse(ErrorCode::kFetchNotAllowed, rules.front().rule->rule, effect);
+  }
+
+  Decision Push(const GitFacts& git, const Candidates& rules) {
+    Candidates pushing;
+    std::copy_if(rules.begin(), rules.end(), std::back_inserter(pushing),
+                 [](const ScopedRule& s) { return s.rule->push.has_value(); });
+    if (pushing.empty()) return Refuse(ErrorCode::kPushNotAllowed, rules.front().rule->rule, "push");
+    // Discovery and the probe move nothing. What they show is no more than a fetch shows, and the push is judged
+    // itself.
+    if (git.operation == GitOperation::kDiscoverPush || git.changes.empty()) {
+      const ScopedRule& first = pushing.front();
+      return Permit(first.scope, first.rule->rule + "/git.push", "push", GitUse(*first.rule));
+    }
+    PushVerdict verdict = JudgePush(pushing, git.changes, grant_.session, ancestry_);
+    ref_ = std::move(verdict.ref);
+    const RepositoryRule* by = verdict.by.rule;
+    std::string rule = by == nullptr ? "default-deny" : base::StrCat(by->rule, "/", verdict.rule_part);
+    if (verdict.code != ErrorCode::kNone) return Refuse(verdict.code, std::move(rule), verdict.effect_class);
+    Allow::Fields out = Fields(verdict.by.scope, std::move(rule), verdict.effect_class);
+    out.credential = GitUse(*by);
+    out.proves_ancestry = verdict.proves_ancestry;
+    return DecisionMaker::Make(std::move(out));
+  }
+
+  // Forges: what the catalogue calls dangerous, and writes that it does not know, are out of reach of every rule.
+  Decision Api() {
+    const auto operation = ClassifyOn(*match_.service, *match_.host, facts_.method, facts_.path);
+    if (!operation) return Endpoints(ErrorCode::kUnknownOperation, {}, IsWriting(facts_.method));
+    repository_ = operation->repository;
+    const std::string_view effect = operation->effect_class;
+    if (!IsOrdinary(effect)) return Endpoints(ErrorCode::kClassNotAllowed, effect, true);
+    bool named = false;
+    for (const RuleSet::IndexedScope* scope : scopes_) {
+      const auto allow = [&](const RepositoryRule& rule) {
+        named = true;
+        return std::any_of(rule.api.begin(), rule.api.end(),
+                           [&](const std::string& granted) { return Covers(granted, effect); });
+      };
+      const RepositoryRule* rule = repository_.empty() ? FindHostRule(*scope, allow) : FindNamedRule(*scope, allow);
+      if (rule == nullptr) continue;
+      return Permit(scope->scope, base::StrCat(rule->rule, "/api.", effect), effect,
+                    rule->credential == nullptr ? nullptr : &rule->credential->api);
+    }
+    const bool foreign = !named && !repository_.empty();
+    return Endpoints(foreign ? ErrorCode::kRepositoryNotAllowed : ErrorCode::kClassNotAllowed, effect, false);
+  }
+
+  template <typename Accept>
+  const RepositoryRule* FindNamedRule(const RuleSet::IndexedScope& scope, const Accept& accept) const {
+    for (const RepositoryRule* rule : RuleSet::FindRepository(scope, *match_.service, repository_)) {
+      if (accept(*rule)) return rule;
+    }
+    return nullptr;
+  }
+
+  template <typename Accept>
+  const RepositoryRule* FindHostRule(const RuleSet::IndexedScope& scope, const Accept& accept) const {
+    for (const RepositoryRule& rule : scope.scope->repositories) {
+      if (rule.service == match_.service && accept(rule)) return &rule;
+    }
+    return nullptr;
+  }
+
+  // The rule whose `deny` names the request, or nothing.
+  std::string DeniedBy() const {
+    for (const RuleSet::IndexedScope* scope : scopes_) {
+      for (const EndpointRule& rule : scope->scope->endpoints) {
+        if (rule.service != match_.service || (rule.phases & phases_) == 0) continue;
+        if (FindRow(rule.deny, facts_.method, facts_.path) != nullptr) return rule.rule + "/deny";
+      }
+    }
+    return {};
+  }
+
+  // `otherwise` and `effect` say what to refuse with; `closed` that no rule can allow it.
+  Decision Endpoints(ErrorCode otherwise, std::string_view effect, bool closed) {
+    if (effect.empty()) effect = IsWriting(facts_.method) ? "write" : "read";
+    if (closed) return Refuse(otherwise, "default-deny", effect);
+    for (const RuleSet::IndexedScope* scope : scopes_) {
+      for (const EndpointRule& rule : scope->scope->endpoints) {
+        if (rule.service != match_.service || (rule.phases & phases_) == 0) continue;
+        if (FindRow(rule.allow, facts_.method, facts_.path) == nullptr) continue;
+        return Permit(scope->scope, rule.rule, effect, rule.credential == nullptr ? nullptr : &rule.credential->api);
+      }
+    }
+    return Egress(otherwise, effect);
+  }
+
+  // `otherwise`: the code when no entry takes the request. On a service's host, what its rules deny was looked at
+  // before.
+  Decision Egress(ErrorCode otherwise, std::string_view effect) {
+    const bool pushes = facts_.git && (facts_.git->operation == GitOperation::kPush ||
+                                       facts_.git->operation == GitOperation::kDiscoverPush);
+    if (pushes) return Refuse(ErrorCode::kPushNotAllowed, "default-deny", "push");
+    bool plain_refused = false;
+    for (const RuleSet::IndexedScope* scope : scopes_) {
+      const EgressRule* found = nullptr;
+      scope->egress.Any(facts_.authority, [&](const auto& entry) {
+        const auto& [rule, plain_http] = entry;
+        if ((rule->phases & phases_) == 0 || !EgressTakes(*rule, facts_.method, facts_.path)) return false;
+        const bool plain_bad = facts_.scheme == model::Scheme::kHttp && !plain_http;
+        plain_refused = plain_refused || plain_bad;
+        if (!plain_bad) found = rule;
+        return found != nullptr;
+      });
+      if (found == nullptr) continue;
+      Allow::Fields out = Fields(scope->scope, found->rule, effect);
+      if (out.upstream == nullptr) out.upstream = &found->upstream;
+      return DecisionMaker::Make(std::move(out));
+    }
+    return Refuse(plain_refused ? ErrorCode::kPlainHttpNotAllowed : otherwise, "default-deny", effect);
+  }
+
+  const Facts& facts_;
+  const Grant& grant_;
+  const RulesPointer& rules_;
+  absl::Time now_;
+  Mask phases_;
+  Ancestry ancestry_;
+  bool known_ = false;
+  absl::InlinedVector<const RuleSet::IndexedScope*, 8> scopes_;
+  RuleSet::ServiceMatch match_;
+  std::string_view repository_;
+  std::string ref_;
+  std::string exception_;
+};
+
+Decision DecideWith(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now,
+                    Ancestry ancestry) {
+  const Mask phase = Bit(grant.phase);
+  const Mask label = Bit(grant.label);
+  Decision decision = Judge(facts, grant, rules, now, phase, label, ancestry).Run();
+  if (decision.allow() != nullptr || !rules->has_limits()) return decision;
+  // Denied: would it hold in another phase, or for another workload? Then that is the reason to name.
+  Deny deny = *decision.deny();
+  const Decision any_phase = Judge(facts, grant, rules, now, kAny, label, ancestry).Run();
+  const Decision anybody = Judge(facts, grant, rules, now, kAny, kAny, ancestry).Run();
+  const Allow* allow = any_phase.allow() != nullptr ? any_phase.allow() : anybody.allow();
+  if (allow == nullptr || !(*allow)->exception.empty()) return decision;
+  deny.code = any_phase.allow() != nullptr ? ErrorCode::kPhaseNotAllowed : ErrorCode::kLabelNotAllowed;
+  deny.rule = (*allow)->rule;
+  deny.effect_class = (*allow)->effect_class;
+  return deny;
+}
+
+}  // namespace
+
+Decision Decide(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now) {
+  return DecideWith(facts, grant, rules, now, Ancestry::kAsStated);
+}
+
+bool PushNeedsAncestry(const Facts& facts, const Grant& grant, const RulesPointer& rules) {
+  if (!facts.git || facts.git->operation != GitOperation::kPush || facts.git->changes.empty()) return false;
+  const Decision decision = DecideWith(facts, grant, rules, absl::InfiniteFuture(), Ancestry::kAssumeFastForward);
+  return decision.allow() != nullptr && (*decision.allow())->proves_ancestry;
+}
+
+}  // namespace credbroker::policy

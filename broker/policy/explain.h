@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "model/facts.h"
+#include "model/grant.h"
+#include "policy/rule_set.h"
+
+namespace credbroker::policy {
+
+// A question as a person or a batch line puts it: either a request, or a git operation.
+struct Question {
+  std::string method = "GET";
+  std::string url;  // `https://host/path`; for method CONNECT `host:port`
+
+  std::string git;   // "fetch", "push", or empty for a request
+  std::string repo;  // URL of the repository
+  std::string ref;   // pushes: full name
+  bool create = false;
+  bool remove = false;
+  bool force = false;  // an update without it is taken as a proven fast-forward
+};
+
+struct Explanation {
+  std::string decision;  // "allow", "deny"
+  std::string rule;
+  std::string effect_class;
+  std::string credential;
+  std::string exception;
+  std::string reason_code;  // the catalogue's word; empty for allow
+  std::string next_step;    // empty for allow
+  int64_t policy_version = 0;
+};
+
+// The facts of a question. Fails as a request of that form would at the edge: kBadHost, kBadPath, kMethodNotSupported,
+// kBadArgument (neither request nor git, a push without ref).
+absl::StatusOr<model::Facts> FactsOf(const Question& question);
+
+// The answer that the edge would give, from the same Decide. A question that cannot be read is a deny with its reason.
+// For an https URL whose host is tunnelled under an exception the answer is the tunnel's.
+Explanation Explain(const Question& question, const model::Grant& grant, const std::shared_ptr<const RuleSet>& rules,
+                    absl::Time now);
+
+// A grant as a new session under `scope` would have, for questions without a session. `{session}` becomes `SESSION`.
+model::Grant SampleGrant(const std::string& scope, model::Phase phase, model::Label label);
+
+}  // namespace credbroker::policy

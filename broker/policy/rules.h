@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "model/authority.h"
+#include "model/decision.h"
+#include "model/grant.h"
+#include "policy/pattern.h"
+
+namespace credbroker::policy {
+
+// The parts of a loaded policy, as plain values. They belong to one immutable RuleSet; pointers between them live as
+// long as it does.
+
+// A set of phases or labels, one bit each.
+using Mask = uint8_t;
+inline constexpr Mask kAny = 0xFF;
+inline Mask Bit(model::Phase phase) { return static_cast<Mask>(1U << static_cast<unsigned>(phase)); }
+inline Mask Bit(model::Label label) { return static_cast<Mask>(1U << static_cast<unsigned>(label)); }
+
+enum class Preset { kNone, kGithub, kGitea, kGitlab, kBitbucket };
+
+// One host of a service and what it carries. On a forge (a service with a preset) the hosts whose name starts with
+// `api.` carry the API; when there is none, every host carries both, the API under `api_prefix`.
+struct ServiceHost {
+  model::HostPattern pattern;
+  bool git = true;
+  bool api = false;
+  std::string api_prefix;     // `/api/v3`, or empty for the root
+  bool root_api_too = false;  // `/repos/...` is read as an API path beside the prefix (one-host github preset)
+};
+
+struct Service {
+  std::string name;
+  Preset preset = Preset::kNone;
+  std::vector<ServiceHost> hosts;
+  bool plain_http = false;
+  model::Upstream upstream;
+};
+
+// A static credential. Its place may differ between git and API requests of a forge.
+struct Credential {
+  std::string name;
+  const Service* service = nullptr;
+  std::string provider;
+  std::string secret;  // the vault's name
+  model::CredentialUse git;
+  model::CredentialUse api;
+  std::vector<std::string> placeholder_env;  // as written; empty = the service's usual names
+};
+
+struct PushRule {
+  std::vector<RefPattern> refs;
+  std::vector<RefPattern> deny_refs;    // win over every scope of the session
+  std::vector<std::string> deny_paths;  // content checks are not available: pushes to `refs` are refused
+  bool create = false;
+  bool remove = false;  // `delete:`
+  bool force = false;
+};
+
+struct RepositoryRule {
+  std::string rule;  // `web-agent/repositories/acme/web`
+  const Service* service = nullptr;
+  RepositoryPattern name;
+  const Credential* credential = nullptr;  // null: none is injected
+  bool fetch = false;
+  std::optional<PushRule> push;
+  std::vector<std::string> api;  // classes; `write` covers `write.issue`
+};
+
+struct EndpointRow {
+  std::vector<std::string> methods;
+  PathPattern path;
+};
+
+struct EndpointRule {
+  std::string rule;  // `web-agent/endpoints/1`
+  const Service* service = nullptr;
+  const Credential* credential = nullptr;
+  std::vector<EndpointRow> allow;
+  std::vector<EndpointRow> deny;  // win over every scope of the session
+  Mask phases = kAny;
+};
+
+struct EgressRule {
+  std::string rule;  // `web-agent/egress/1`
+  std::vector<model::HostPattern> hosts;
+  std::vector<std::string> methods;  // default GET and HEAD
+  std::vector<PathPattern> paths;    // empty = every path
+  bool plain_http = false;           // plain http also on other ports than 80
+  Mask phases = kAny;
+  model::Upstream upstream;
+};
+
+struct Limits {
+  absl::Duration session = absl::Hours(8);   // ceiling 24 h
+  absl::Duration token = absl::Minutes(15);  // ceiling 60 min
+  absl::Duration idle = absl::Minutes(30);   // at most `session`
+  int requests_per_minute = 0;               // 0 = none
+};
+
+struct Scope {
+  std::string name;
+  std::string description;
+  std::vector<std::string> requesters;
+  Mask phases = kAny;
+  Mask labels = kAny;
+  Limits limits;
+  std::vector<RepositoryRule> repositories;
+  std::vector<EndpointRule> endpoints;
+  std::vector<EgressRule> egress;
+};
+
+// A named, owned, expiring hole. `kind: tunnel`: connections to its hosts pass unread.
+struct Exception {
+  std::string id;
+  std::string kind;
+  std::vector<model::HostPattern> hosts;
+  std::string reason;
+  std::string owner;
+  std::string approved_by;
+  absl::Time expires;
+  bool enabled = true;
+  std::vector<std::string> scopes;  // empty = sessions of every scope
+  model::Upstream upstream;
+
+  bool ActiveAt(absl::Time now) const { return enabled && now < expires; }
+};
+
+}  // namespace credbroker::policy

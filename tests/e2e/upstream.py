@@ -1,0 +1,234 @@
+"""Upstreams for the tests: a git host that refuses everything without the real credential, and a raw TLS server that
+records every byte and misbehaves on demand."""
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import threading
+import urllib.parse
+
+
+def run(*command, **kw):
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **kw)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(map(str, command))}: {done.stdout.decode(errors='replace')}")
+    return done.stdout
+
+
+def make_certificates(folder, hosts):
+    """A throw-away CA and one certificate for all `hosts`: (ca, certificate, key)."""
+    folder.mkdir()
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    run("openssl", "req", "-x509", *key, "-keyout", folder / "ca.key", "-out", folder / "ca.pem", "-days", "2", "-subj",
+        "/CN=e2e upstream CA", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    run("openssl", "req", *key, "-keyout", folder / "host.key", "-out", folder / "host.csr", "-subj", "/CN=e2e upstream")
+    names = ",".join("DNS:" + name for name in hosts)
+    (folder / "ext").write_text(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\n")
+    run("openssl", "x509", "-req", "-in", folder / "host.csr", "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key",
+        "-CAcreateserial", "-days", "2", "-extfile", folder / "ext", "-out", folder / "host.pem")
+    return folder / "ca.pem", folder / "host.pem", folder / "host.key"
+
+
+NGINX = """daemon off; master_process on; worker_processes 1; pid {dir}/nginx.pid; error_log {dir}/error.log warn; {user}
+events {{ worker_connections 512; }}
+http {{
+  access_log {dir}/access.log; client_max_body_size 0; client_body_temp_path {dir}/t1; proxy_temp_path {dir}/t2;
+  fastcgi_temp_path {dir}/t3; uwsgi_temp_path {dir}/t4; scgi_temp_path {dir}/t5;
+  map $http_authorization $api_ok {{ default 0; '{api}' 1; }}
+  ssl_certificate {cert}; ssl_certificate_key {key};
+  server {{
+    listen 127.0.0.1:{port} ssl; server_name git.test;
+    auth_basic "git"; auth_basic_user_file {dir}/users;
+    location / {{
+      gzip off; fastcgi_pass unix:{dir}/fcgi.sock; fastcgi_read_timeout 60s;
+      fastcgi_param SCRIPT_FILENAME /usr/lib/git-core/git-http-backend; fastcgi_param GIT_PROJECT_ROOT {dir}/repos;
+      fastcgi_param GIT_HTTP_EXPORT_ALL 1; fastcgi_param PATH_INFO $uri; fastcgi_param QUERY_STRING $args;
+      fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_TYPE $content_type;
+      fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param REMOTE_USER $remote_user; fastcgi_param REMOTE_ADDR $remote_addr;
+      fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding; fastcgi_param GIT_PROTOCOL $http_git_protocol;
+    }}
+  }}
+  server {{
+    listen 127.0.0.1:{port} ssl; server_name api.test; default_type application/json;
+    if ($api_ok = 0) {{ return 401 '{{"error":"who are you"}}'; }}
+    location /v1/ {{ return 200 '{{"path":"$uri","method":"$request_method"}}'; }}
+    location / {{ return 404; }}
+  }}
+}}
+"""
+
+
+class GitHost:
+    """nginx with TLS in front of git http-backend, and a REST endpoint on another name."""
+
+    def __init__(self, folder, cert, key, git_secret, api_secret):
+        self.folder, self.processes = folder, []
+        folder.mkdir()
+        folder.chmod(0o755)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        hashed = run("openssl", "passwd", "-apr1", "-stdin", input=git_secret.encode()).decode().strip()
+        (folder / "users").write_text(f"bot:{hashed}\n")
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        (folder / "nginx.conf").write_text(NGINX.format(
+            dir=folder, cert=cert, key=key, port=self.port, user=f"user {user};" if os.geteuid() == 0 else "",
+            api="Bearer " + api_secret.replace("\\", "\\\\").replace("'", "\\'")))
+        self.make_repository("acme/web")
+        nginx = shutil.which("nginx") or "/usr/sbin/nginx"
+        fcgiwrap = shutil.which("fcgiwrap") or "/usr/sbin/fcgiwrap"
+        log = open(folder / "out.log", "ab")
+        env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+        for command in ([fcgiwrap, "-c", "3", "-s", f"unix:{folder}/fcgi.sock"], [nginx, "-c", str(folder / "nginx.conf")]):
+            self.processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True))
+        log.close()
+        self._wait()
+
+    def _wait(self):
+        pause = threading.Event()
+        for _ in range(500):
+            with socket.socket() as s:
+                if s.connect_ex(("127.0.0.1", self.port)) == 0 and (self.folder / "fcgi.sock").exists():
+                    return
+            pause.wait(0.02)
+        raise AssertionError("nginx does not start: " + (self.folder / "out.log").read_text())
+
+    def bare(self, name):
+        return self.folder / "repos" / (name + ".git")
+
+    def git(self, name, *args):
+        return run("git", "--git-dir", self.bare(name), *args).decode().strip()
+
+    def make_repository(self, name):
+        bare, work = self.bare(name), self.folder / "seed"
+        run("git", "init", "-q", "--bare", "-b", "main", bare)
+        run("git", "--git-dir", bare, "config", "http.receivepack", "true")
+        run("git", "--git-dir", bare, "config", "receive.advertisePushOptions", "true")
+        run("git", "init", "-q", "-b", "main", work)
+        (work / "README.md").write_text("hello\n")
+        run("git", "-C", work, "add", ".")
+        run("git", "-C", work, "-c", "user.name=seed", "-c", "user.email=seed@git.test", "commit", "-qm", "first")
+        run("git", "-C", work, "push", "-q", bare, "main")
+        shutil.rmtree(work)
+
+    def refs(self, name="acme/web"):
+        lines = self.git(name, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        return dict(line.split() for line in lines)
+
+    def access_log(self):
+        return (self.folder / "access.log").read_text(errors="replace")
+
+    def close(self):
+        for process in self.processes:  # with the children that fcgiwrap made ahead and would leave behind
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in self.processes:
+            process.wait(20)
+
+
+class Exchange:
+    """One request at the raw upstream."""
+
+    def __init__(self, socket_, buffer):
+        self.socket, self.buffer, self.body = socket_, buffer, b""
+        while b"\r\n\r\n" not in self.buffer:
+            self._more()
+        self.head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        lines = self.head.decode("latin-1").split("\r\n")
+        self.method, self.target, _ = lines[0].split(" ", 2)
+        self.path = urllib.parse.urlsplit(self.target).path
+        self.headers = [tuple(part.strip() for part in line.split(":", 1)) for line in lines[1:]]
+
+    def _more(self):
+        data = self.socket.recv(65536)
+        if not data:
+            raise EOFError
+        self.buffer += data
+
+    def get(self, name):
+        return [v for k, v in self.headers if k.lower() == name]
+
+    def read_body(self, limit=None):
+        length = self.get("content-length")
+        if length:
+            left = int(length[0])
+            while left and (limit is None or len(self.body) < limit):
+                if not self.buffer:
+                    self._more()
+                part, self.buffer = self.buffer[:left], self.buffer[left:]
+                self.body += part
+                left -= len(part)
+        elif "chunked" in "".join(self.get("transfer-encoding")).lower():
+            while True:
+                while b"\r\n" not in self.buffer:
+                    self._more()
+                line, self.buffer = self.buffer.split(b"\r\n", 1)
+                size = int(line.split(b";")[0], 16)
+                while len(self.buffer) < size + 2:
+                    self._more()
+                self.body += self.buffer[:size]
+                self.buffer = self.buffer[size + 2:]
+                if size == 0:
+                    break
+        return self.body
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def reply(self, status, body=b"", headers=()):
+        head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n" + "".join(f"{k}: {v}\r\n" for k, v in headers)
+        self.send(head.encode() + b"\r\n" + body)
+
+
+def echo(exchange):
+    exchange.read_body()
+    body = json.dumps({"head": exchange.head.decode("latin-1"), "body": exchange.body.decode("latin-1")}).encode()
+    exchange.reply("200 OK", body, [("Content-Type", "application/json")])
+
+
+class RawUpstream:
+    """TLS server in a thread. `on[path] = function(exchange)` answers; without one the request is echoed. Returning
+    False closes the connection."""
+    HOSTS = ("echo.test", "evil.test", "pinned.test", "late.test", "blob.test", "unlisted.test")
+
+    def __init__(self, cert, key):
+        self.requests, self.on, self.connections = [], {}, 0
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.load_cert_chain(cert, key)
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self._accept, daemon=True)
+        self.thread.start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        connection.settimeout(60)
+        try:
+            with self.context.wrap_socket(connection, server_side=True) as secure:
+                self.connections += 1
+                buffer = b""
+                while True:
+                    exchange = Exchange(secure, buffer)
+                    self.requests.append(exchange)
+                    if self.on.get(exchange.path, echo)(exchange) is False:
+                        return
+                    buffer = exchange.buffer
+        except (OSError, EOFError, ValueError):
+            connection.close()
+
+    def seen(self, path):
+        return [r for r in self.requests if r.path == path]
+
+    def close(self):
+        self.socket.close()

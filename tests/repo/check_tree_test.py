@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Each rule is shown a tree that breaks it, so that no rule is asleep."""
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import check_tree
+
+
+class Rules(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, name, body):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body)
+        return path
+
+    def broken(self, check):
+        return "\n".join(check_tree.CHECKS[check](self.root))
+
+    def test_sources(self):
+        self.write("broker/x/long.cc", "\n" * 401)
+        self.write("broker/x/long.h", "\n" * 201)
+        self.write("broker/x/up.cc", '#include "' '../y.h"\n')
+        self.write("tests/unit/x_test.cc", "std::this_thread::sleep" "_for(1s);\nGTEST_SK" "IP();\n")
+        self.write("client/a.cc", "// TO" "DO: later\n// TO" "DO(#12): fine\n")
+        self.write("deploy/a.md", "see /wo" "rk/x and pypi." "org\n")
+        found = self.broken("sources")
+        for word in ("long.cc: 401", "long.h: 201", "up.cc:1", "x_test.cc:1", "x_test.cc:2", "a.cc:1", "path of one machine"):
+            self.assertIn(word, found)
+        self.assertNotIn("a.cc:2", found)
+
+    def test_rooms(self):
+        self.write("broker/x/CMakeLists.txt", "room(x LEVEL 2 SOURCES a.cc)\n")
+        self.write("broker/README.md", "| 3 | `x` | purpose |\n| 1 | `gone` | purpose |\n")
+        self.write("broker/x/a.cc", '#include "credbroker/v1/token.pb.h"\n')
+        self.write("broker/x/lost.cc", "")
+        found = self.broken("rooms")
+        for word in ("room x", "room gone", "a.cc: includes generated", "lost.cc: is in no target"):
+            self.assertIn(word, found)
+
+    def test_secrets(self):
+        self.write("broker/policy/a.cc", "secret.Reveal(base::SecretReveal{});\n")
+        self.write("broker/policy/CMakeLists.txt", "room(policy LEVEL 2 USES reveal)\n")
+        self.write("deploy/k.pem", "-----BEGIN PRIVATE KEY-----\n" + "A" * 60 + "\n")
+        found = self.broken("secrets")
+        for word in ("policy/a.cc", "links the room reveal", "private key in the tree"):
+            self.assertIn(word, found)
+
+    def test_errors(self):
+        self.write("broker/base/errors.def", 'BROKER_ERROR(1, kA, kX, 403, "a", "b")\nBROKER_ERROR(1, kB, kX, 200, "a.", "b")\nBROKER_ERROR(x)\n')
+        found = self.broken("errors")
+        for word in ("already A", "HTTP status 200", "no final stop", "not in the catalogue's form"):
+            self.assertIn(word, found)
+
+    def test_docs(self):
+        self.write("README.md", "[x](nowhere.md) deploy/no-such-thing `credbroker fly`\n")
+        self.write("client/a.cc", 'app.add_subcommand("status");')
+        found = self.broken("docs")
+        for word in ("nowhere.md", "deploy/no-such-thing", "does not name tests/run", "LICENSE is missing", "`credbroker fly`"):
+            self.assertIn(word, found)
+
+    def test_scripts(self):
+        self.write("deploy/quickstart", "#!/usr/bin/env bash\nif\n")
+        self.write("deploy/packages", "Bad Name\ncurl\ncurl\n")
+        found = self.broken("scripts")
+        for word in ("no run bit", "tests/run is missing", "no package name", "twice", "pipefail"):
+            self.assertIn(word, found)
+
+
+if __name__ == "__main__":
+    unittest.main()
