@@ -71,10 +71,13 @@ void AwaitFormerEdge(const std::string& data_dir) {
   while (EdgeRuns(data_dir) && std::chrono::steady_clock::now() < give_up) poll(nullptr, 0, kFormerEdgePollMs);
 }
 
-// The edge would find out only after its start, and be started again and again.
-absl::Status CheckFree(const std::string& address) {
-  ASSIGN_OR_RETURN(const ListenAddress parsed, ParseListenAddress(address));
-  return parsed.port == 0 ? absl::OkStatus() : Listen(parsed).status();
+// The address at which the edge will listen, with a port in place of 0: an edge that is started again must be found where
+// the first one was. Fails kPortInUse, which the edge would find out only after its start, again and again.
+absl::StatusOr<std::string> FreeAddress(const std::string& address) {
+  ASSIGN_OR_RETURN(ListenAddress parsed, ParseListenAddress(address));
+  ASSIGN_OR_RETURN(const base::Fd listener, Listen(parsed));
+  parsed.port = PortOf(listener);
+  return parsed.Text();
 }
 
 // DIR/edge belongs to us and holds the configuration; DIR/edge/data belongs to the edge's user.
@@ -110,7 +113,7 @@ class Broker {
   bool AnnounceReady();
   void Print(const std::string& line) { std::cout << line << std::endl; }
 
-  const Config config_;
+  Config config_;
   std::unique_ptr<control::Core> core_;
   std::unique_ptr<control::Servers> servers_;
   std::unique_ptr<HealthServer> health_;
@@ -123,8 +126,8 @@ absl::Status Broker::Start() {
                                               base::SystemClock()));
   if (config_.edge_enabled) {
     AwaitFormerEdge(config_.data_dir);  // we hold the folder's lock, so its broker is gone
-    RETURN_IF_ERROR(CheckFree(config_.proxy), "the proxy's listener");
-    RETURN_IF_ERROR(CheckFree(config_.gateway), "the gateway's listener");
+    ASSIGN_OR_RETURN(config_.proxy, FreeAddress(config_.proxy), "the proxy's listener");
+    ASSIGN_OR_RETURN(config_.gateway, FreeAddress(config_.gateway), "the gateway's listener");
   }
   RETURN_IF_ERROR(ApplyPolicyFile(), "the policy");
   ASSIGN_OR_RETURN(const ListenAddress api, ParseListenAddress(config_.api));

@@ -152,7 +152,7 @@ base::Task<void> Connection::ServeRequests() {
 // True when the client may ask again on this connection: after a login that failed.
 base::Task<bool> Connection::ServeConnect(std::size_t head_bytes) {
   gate::RequestInfo info = Info("connect");
-  auto facts = DescribeConnect(head_);
+  auto facts = DescribeConnect(head_, worker_.options.gateway_names);
   model::Facts named = facts.ok() ? *facts : model::Facts{.kind = model::Facts::Kind::kConnect, .method = "CONNECT"};
   const auto token = ProxyToken(head_);
   client_.Consume(head_bytes);

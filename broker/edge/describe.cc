@@ -93,17 +93,17 @@ absl::StatusOr<Request> Describe(const wire::RequestHead& head, const Door& door
   return request;
 }
 
-absl::StatusOr<model::Facts> DescribeConnect(const wire::RequestHead& head) {
+absl::StatusOr<model::Facts> DescribeConnect(const wire::RequestHead& head, const std::vector<std::string>& own_names) {
   model::Facts facts;
   facts.kind = model::Facts::Kind::kConnect;
   facts.method = head.method;
   ASSIGN_OR_RETURN(facts.authority, model::ParseAuthority(head.authority, std::nullopt));
   if (facts.authority.port == 80) facts.scheme = Scheme::kHttp;
-  if (!head.host.empty()) {
-    // Some clients send Host without the port; the name must agree, and a port if there is one.
-    ASSIGN_OR_RETURN(const Authority host, model::ParseAuthority(head.host, facts.authority.port));
-    if (!(host == facts.authority)) return base::Error(ErrorCode::kMisdirected);
-  }
+  if (head.host.empty()) return facts;
+  ASSIGN_OR_RETURN(const Authority host, model::ParseAuthority(head.host, facts.authority.port));
+  // Node's http module names the proxy here. Nothing is taken from the field, so that is no second reading.
+  const bool names_us = std::find(own_names.begin(), own_names.end(), host.host) != own_names.end();
+  if (!(host == facts.authority) && !names_us) return base::Error(ErrorCode::kMisdirected);
   return facts;
 }
 

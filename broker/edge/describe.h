@@ -38,8 +38,8 @@ struct Request {
 // kMalformedHttp (a target form that the door does not take), kMethodNotSupported (CONNECT inside), kUpgradeNotSupported.
 absl::StatusOr<Request> Describe(const wire::RequestHead& head, const Door& door);
 
-// Facts of a CONNECT. Fails kBadHost; kMisdirected when a Host field names another authority.
-absl::StatusOr<model::Facts> DescribeConnect(const wire::RequestHead& head);
+// Facts of a CONNECT. Fails kBadHost; kMisdirected when a Host field names neither the target nor the proxy itself.
+absl::StatusOr<model::Facts> DescribeConnect(const wire::RequestHead& head, const std::vector<std::string>& own_names);
 
 std::string_view ChannelName(Door::Kind kind);  // "http", "connect", "gateway"
 

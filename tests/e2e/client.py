@@ -17,7 +17,9 @@ class Response:
 
 class Channel:
     def __init__(self, port, timeout=20):
-        self.socket, self.buffer, self.head = socket.create_connection(("127.0.0.1", port), timeout), b"", b""
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        self.buffer, self.head = bytearray(), b""
+        self.raw = bytearray()  # all that ever came
         self.socket.settimeout(timeout)
 
     def __enter__(self):
@@ -44,25 +46,23 @@ class Channel:
     def _more(self):
         data = self.socket.recv(65536)
         self.buffer += data
+        self.raw += data
         return bool(data)
 
     def _take(self, size):
-        parts, have = [self.buffer], len(self.buffer)
-        while have < size:
-            data = self.socket.recv(65536)
-            if not data:
-                raise EOFError(f"closed with {have} of {size} bytes")
-            parts.append(data)  # joined once: bodies may be large
-            have += len(data)
-        whole = b"".join(parts)
-        self.buffer = whole[size:]
-        return whole[:size]
+        while len(self.buffer) < size:
+            if not self._more():
+                raise EOFError(f"closed with {len(self.buffer)} of {size} bytes")
+        part = bytes(self.buffer[:size])
+        del self.buffer[:size]
+        return part
 
     def read_line(self):
         while b"\r\n" not in self.buffer:
             if not self._more():
                 raise EOFError(f"closed within a line: {self.buffer[:200]!r}")
-        line, self.buffer = self.buffer.split(b"\r\n", 1)
+        line = self._take(self.buffer.index(b"\r\n"))
+        del self.buffer[:2]
         self.head += line + b"\r\n"
         return line
 
@@ -87,12 +87,14 @@ class Channel:
         if method == "HEAD" or response.status < 200 or response.status in (204, 304):
             return response
         if "chunked" in "".join(response.get("transfer-encoding")).lower():
+            body = bytearray()
             while True:
                 size = int(self.read_line().split(b";")[0], 16)
-                response.body += self._take(size)
+                body += self._take(size)
                 if size == 0:
                     while self.read_line():
                         pass
+                    response.body = bytes(body)
                     return response
                 self._take(2)
         if response.get("content-length"):
@@ -100,7 +102,7 @@ class Channel:
         elif not (method == "CONNECT" and response.status == 200):
             while self._more():
                 pass
-            response.body, self.buffer = self.buffer, b""
+            response.body = self._take(len(self.buffer))
         return response
 
     def closed(self):

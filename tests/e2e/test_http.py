@@ -153,7 +153,7 @@ class Http(Case):
                 if not e.buffer:
                     e._more()
                 total -= len(e.buffer)
-                e.buffer = b""
+                e.buffer.clear()
             e.reply("200 OK", b"done")
         with self.open() as channel:
             self.assertEqual(channel.request("GET", "/open/warm", self.host).status, 200)
@@ -173,9 +173,9 @@ class Http(Case):
         path = self.on("events", events)
         with self.open() as channel:
             channel.send(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nAccept: text/event-stream\r\n\r\n")
-            while b"first" not in channel.raw:
-                self.assertTrue(channel._more(), channel.raw)
-            self.assertNotIn(b"second", channel.raw)
+            while b"first" not in channel.buffer:
+                self.assertTrue(channel._more(), channel.buffer)
+            self.assertNotIn(b"second", channel.buffer)
             go.set()
             self.assertIn(b"second", channel.read().body)
 

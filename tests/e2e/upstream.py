@@ -134,10 +134,11 @@ class Exchange:
     """One request at the raw upstream."""
 
     def __init__(self, socket_, buffer):
-        self.socket, self.buffer, self.body = socket_, buffer, b""
+        self.socket, self.buffer, self.body = socket_, bytearray(buffer), bytearray()
         while b"\r\n\r\n" not in self.buffer:
             self._more()
-        self.head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
+        self.head = self._take(self.buffer.index(b"\r\n\r\n"))
+        del self.buffer[:4]
         lines = self.head.decode("latin-1").split("\r\n")
         self.method, self.target, _ = lines[0].split(" ", 2)
         self.path = urllib.parse.urlsplit(self.target).path
@@ -149,6 +150,11 @@ class Exchange:
             raise EOFError
         self.buffer += data
 
+    def _take(self, size):
+        part = bytes(self.buffer[:size])
+        del self.buffer[:size]
+        return part
+
     def get(self, name):
         return [v for k, v in self.headers if k.lower() == name]
 
@@ -159,19 +165,19 @@ class Exchange:
             while left and (limit is None or len(self.body) < limit):
                 if not self.buffer:
                     self._more()
-                part, self.buffer = self.buffer[:left], self.buffer[left:]
+                part = self._take(left)
                 self.body += part
                 left -= len(part)
         elif "chunked" in "".join(self.get("transfer-encoding")).lower():
             while True:
                 while b"\r\n" not in self.buffer:
                     self._more()
-                line, self.buffer = self.buffer.split(b"\r\n", 1)
-                size = int(line.split(b";")[0], 16)
+                size = int(self._take(self.buffer.index(b"\r\n")).split(b";")[0], 16)
+                del self.buffer[:2]
                 while len(self.buffer) < size + 2:
                     self._more()
-                self.body += self.buffer[:size]
-                self.buffer = self.buffer[size + 2:]
+                self.body += self._take(size)
+                del self.buffer[:2]
                 if size == 0:
                     break
         return self.body

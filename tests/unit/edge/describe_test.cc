@@ -99,13 +99,16 @@ TEST(DescribeTest, UpgradesAndNestedConnectAreRefused) {
 
 TEST(DescribeTest, ConnectNamesOneAuthority) {
   const std::string good = "CONNECT API.test.:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n";
-  ASSERT_OK_AND_ASSIGN(const model::Facts facts, DescribeConnect(Parse(good)));
+  ASSERT_OK_AND_ASSIGN(const model::Facts facts, DescribeConnect(Parse(good), kOwnNames));
   EXPECT_EQ(facts.authority.Text(), "api.test:443");
   const std::string old = "CONNECT api.test:443 HTTP/1.0\r\n\r\n";  // pip and urllib
-  ASSERT_OK_AND_ASSIGN(const model::Facts from_old, DescribeConnect(Parse(old)));
+  ASSERT_OK_AND_ASSIGN(const model::Facts from_old, DescribeConnect(Parse(old), kOwnNames));
   EXPECT_EQ(from_old.authority.Text(), "api.test:443");
+  const std::string node = "CONNECT api.test:443 HTTP/1.1\r\nHost: 127.0.0.1:7480\r\n\r\n";
+  ASSERT_OK_AND_ASSIGN(const model::Facts from_node, DescribeConnect(Parse(node), kOwnNames));
+  EXPECT_EQ(from_node.authority.Text(), "api.test:443");
   const std::string differs = "CONNECT api.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n";
-  EXPECT_THAT(DescribeConnect(Parse(differs)), FailsWith(ErrorCode::kMisdirected));
+  EXPECT_THAT(DescribeConnect(Parse(differs), kOwnNames), FailsWith(ErrorCode::kMisdirected));
 }
 
 }  // namespace
