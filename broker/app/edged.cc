@@ -99,7 +99,7 @@ int Serve(const std::string& config_path) {
   if (!server.ok()) return Fatal(server.status());
   WatchSignals(**server, signals);
   const bool clean = (*server)->Run();
-  spdlog::info(R"({{"event":"edge_stopped","clean":{}}})", clean);
+  spdlog::info(R"("event":"edge_stopped","clean":{})", clean);
   // The ledger is closed and the threads have ended; connections that were cut need no farewell.
   std::cerr.flush();
   _exit(clean ? 0 : 1);
@@ -120,7 +120,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   spdlog::set_default_logger(std::make_shared<spdlog::logger>("edge", std::make_shared<spdlog::sinks::stderr_sink_mt>()));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%fZ %l edge %v", spdlog::pattern_time_type::utc);
+  // One JSON object a line, as credbrokerd's log is; messages are the members after these.
+  spdlog::set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%fZ","level":"%l","process":"edge",%v})", spdlog::pattern_time_type::utc);
   if (!base::DisableCoreDumps()) return Fatal(base::Error(ErrorCode::kInternal, "core dumps cannot be turned off"));
   return Serve(config);
 }

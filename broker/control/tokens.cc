@@ -83,8 +83,9 @@ absl::StatusOr<token::Claims> Tokens::Prepare(const store::Session& session, con
   RETURN_IF_ERROR(CheckLive(session, now));
   const auto rules = rules_.Get();
   for (const std::string& scope : session.scopes) RETURN_IF_ERROR(rules->MayOpen(scope, session.requester));
-  const absl::Duration limit = std::min(rules->SessionLimits(session.scopes).token, kTokenCeiling);
-  const absl::Duration life = wish.life == absl::ZeroDuration() ? limit : std::min(wish.life, limit);
+  const policy::Limits limits = rules->SessionLimits(session.scopes);
+  const absl::Duration asked = wish.life == absl::ZeroDuration() ? limits.token : wish.life;
+  const absl::Duration life = std::min({asked, limits.token_ceiling, kTokenCeiling});
 
   token::Claims claims;
   claims.id = base::RandomId(kMintPrefix);

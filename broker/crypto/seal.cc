@@ -92,15 +92,4 @@ absl::StatusOr<base::Secret> OpenSealed(const BoxKey& key, std::string_view seal
   return base::Secret::Take(std::move(plaintext));
 }
 
-absl::StatusOr<SealKey> DeriveKey(const base::Secret& passphrase, std::string_view salt, Argon2Cost cost) {
-  if (passphrase.empty()) return BadArgument("the passphrase is empty");
-  if (salt.size() != crypto_pwhash_SALTBYTES) return BadArgument("the salt must have 16 bytes");
-  const std::string_view words = passphrase.Reveal(base::SecretReveal{});
-  std::string key(kSealKeyBytes, '\0');
-  const int result = crypto_pwhash(Bytes(key), key.size(), words.data(), words.size(), Bytes(salt), cost.passes,
-                                   cost.memory_bytes, crypto_pwhash_ALG_ARGON2ID13);
-  if (result != 0) return base::Error(base::ErrorCode::kInternal, "Argon2id: no memory");
-  return SealKey::FromBytes(base::Secret::Take(std::move(key)));
-}
-
 }  // namespace credbroker::crypto

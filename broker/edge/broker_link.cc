@@ -60,7 +60,9 @@ class SocketLink final : public BrokerLink {
  public:
   SocketLink(base::Fd socket, Options options, gate::StateBoard& board, audit::Ledger& ledger, const base::Clock& clock)
       : options_(std::move(options)), board_(board), ledger_(ledger), clock_(clock), box_(crypto::BoxKey::Generate()) {
-    const auto channel = grpc::CreateInsecureChannelFromFd("broker", socket.Release());
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(16 << 20);  // a policy may be larger than gRPC's default
+    const auto channel = grpc::CreateCustomInsecureChannelFromFd("broker", socket.Release(), arguments);
     stub_ = pb::EdgeService::NewStub(channel);
     state_ = std::make_shared<gate::EdgeState>(*board.Current());
   }

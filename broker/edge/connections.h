@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "gate/callers.h"
 #include "model/facts.h"
@@ -27,6 +29,16 @@ class OpenConnection : public net::ListNode {
   // The caller of the newest request: its revocation ends the connection too.
   void Serves(std::shared_ptr<const gate::Caller> caller) { request_caller_ = std::move(caller); }
 
+  // The caller whom this very credential field named before on this connection, so that a token is read and looked up
+  // once and not once a request. Whether it is still alive is the gate's business each time.
+  std::shared_ptr<const gate::Caller> Remembered(std::string_view field) const {
+    return !field.empty() && field == remembered_field_ ? remembered_ : nullptr;
+  }
+  void Remember(std::string_view field, std::shared_ptr<const gate::Caller> caller) {
+    remembered_field_ = field;
+    remembered_ = std::move(caller);
+  }
+
   bool known() const { return connect_caller_ != nullptr || request_caller_ != nullptr; }
   net::Stream& stream() const { return stream_; }
 
@@ -38,6 +50,8 @@ class OpenConnection : public net::ListNode {
   std::shared_ptr<const gate::Caller> connect_caller_;
   std::shared_ptr<const gate::Caller> request_caller_;
   model::Facts facts_;
+  std::string remembered_field_;
+  std::shared_ptr<const gate::Caller> remembered_;
 };
 
 // All open connections of one loop. Loop thread only.

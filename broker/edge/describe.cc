@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/macros.h"
+#include "base/str.h"
 #include "model/target.h"
 #include "wire/query.h"
 
@@ -74,7 +75,7 @@ absl::Status FillFromGateway(const wire::RequestHead& head, const Door& door, Re
   ASSIGN_OR_RETURN(request->facts.authority, model::ParseAuthority(name, 443));
   const std::string_view resource = rest.substr(name.size());
   if (resource.starts_with('/')) return FillTarget(resource, request);
-  const std::string slashed = "/" + std::string(resource);
+  const std::string slashed = base::StrCat("/", resource);
   return FillTarget(slashed, request);
 }
 

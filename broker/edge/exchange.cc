@@ -87,12 +87,18 @@ absl::Status Exchange::FindCaller() {
     if (text.empty()) return base::Error(ErrorCode::kNoToken);
     ASSIGN_OR_RETURN(caller_, worker_.gate.Identify(text));
   }
+  const std::string_view sole = SoleCredentialField(head_);
+  if (auto known = connection_.Remembered(sole); known != nullptr) {
+    caller_ = std::move(known);
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const std::string text, RequestToken(head_));
   if (text.empty()) return caller_ == nullptr ? base::Error(ErrorCode::kNoToken) : absl::OkStatus();
   ASSIGN_OR_RETURN(std::shared_ptr<const gate::Caller> shown, worker_.gate.Identify(text));
   if (caller_ != nullptr && shown->grant.session != caller_->grant.session) return base::Error(ErrorCode::kTokenMismatch);
   // The inner token is the narrower promise of the two: a derived one that a tool was given.
   caller_ = std::move(shown);
+  if (door_.kind != Door::Kind::kProxy) connection_.Remember(sole, caller_);
   return absl::OkStatus();
 }
 
@@ -198,6 +204,10 @@ base::Task<bool> Exchange::Forward(gate::Passage passage) {
     // A client that is still sending must get the answer, not a reset (B41).
     if (!result.client_reusable) co_await client_.Close(worker_.loop.After(worker_.options.linger_wait));
     co_return result.client_reusable;
+  }
+  if (result.answered && result.cut_shows && !client_.aborted()) {
+    co_await client_.Close(worker_.loop.After(worker_.options.linger_wait));  // what came arrives, and is seen to be cut
+    co_return false;
   }
   if (result.answered || client_.aborted()) {
     client_.Abort();  // an answer that is cut must not look whole

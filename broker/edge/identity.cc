@@ -47,6 +47,16 @@ absl::StatusOr<std::string> RequestToken(const wire::RequestHead& head) {
   return found;
 }
 
+std::string_view SoleCredentialField(const wire::RequestHead& head) {
+  std::string_view value;
+  for (const wire::Header& field : head.headers) {
+    if (!wire::IsCredentialHeader(field.name) || wire::IsProxyInternal(field.name)) continue;
+    if (!value.empty()) return {};
+    value = field.value;
+  }
+  return value;
+}
+
 bool HasMisplacedToken(const wire::RequestHead& head) {
   if (Mentions(head.target)) return true;
   for (const wire::Header& field : head.headers) {

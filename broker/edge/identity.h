@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "wire/http_head.h"
@@ -17,6 +18,10 @@ absl::StatusOr<std::string> ProxyToken(const wire::RequestHead& head);
 // credentials are not looked at here: they are dropped on managed hosts. Empty when there is none. Fails kAmbiguousToken
 // when two different tokens are shown.
 absl::StatusOr<std::string> RequestToken(const wire::RequestHead& head);
+
+// The value of the one field in which this request shows a credential, Proxy-* aside; empty when there is none or more
+// than one.
+std::string_view SoleCredentialField(const wire::RequestHead& head);
 
 // True when a token of ours stands where none is ever exchanged: the target, or a field that carries no credential
 // (B15). Such a request is refused, so that tokens end in no log of others.

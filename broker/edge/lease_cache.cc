@@ -9,13 +9,13 @@ namespace credbroker::edge {
 LeaseCache::LeaseCache(net::Loop& loop, BrokerPort& broker, const base::Clock& clock, std::size_t max_leases)
     : broker_(broker), clock_(clock), max_leases_(max_leases), flights_(loop, base::ErrorCode::kProviderDown) {}
 
-base::Task<absl::StatusOr<std::shared_ptr<const gate::Lease>>> LeaseCache::Borrow(const model::Allow& allow, const gate::IntentReceipt& receipt,
+base::Task<absl::StatusOr<std::shared_ptr<const gate::Lease>>> LeaseCache::Borrow(const model::Allow& allow, const audit::IntentReceipt& receipt,
                                                                                  std::string session, absl::Duration deadline) {
   const model::CredentialUse& use = *allow->credential;
   // The user name is part of what must be scrubbed, so it is part of what a lease is.
   const std::string key = base::StrCat(session, " ", use.name, " ", use.placement.username);
   const absl::Time now = clock_.Now();
-  const auto launch = [this, &use, &session, version = allow->policy_version, intent = receipt.index()](auto landing) {
+  const auto launch = [this, &use, &session, version = allow->policy_version, intent = receipt.position().index](auto landing) {
     Launch(use, session, version, intent, std::move(landing));
   };
   const auto keep = [this, key, credential = use.name, epoch = epoch_](const LeasePtr& lease) { Keep(key, credential, epoch, lease); };
@@ -34,7 +34,8 @@ void LeaseCache::Launch(const model::CredentialUse& use, std::string session, in
                [username = use.placement.username, landing = std::move(landing)](absl::StatusOr<BrokerPort::Lent> lent) {
                  if (!lent.ok()) return landing(lent.status());
                  auto scrub = rewrite::ScrubSet::Make({{&lent->secret, username}});
-                 if (!scrub.ok()) return landing(scrub.status());
+                 // A value that cannot be kept out of replies is not lent; the vault refuses such values too.
+                 if (!scrub.ok()) return landing(base::Error(base::ErrorCode::kProviderDown, base::View(scrub.status().message())));
                  auto lease = std::make_shared<gate::Lease>();
                  lease->scrub = *std::move(scrub);
                  lease->expires_at = lent->expires_at;

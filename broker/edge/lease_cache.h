@@ -16,7 +16,7 @@ class LeaseCache final : public gate::LeaseSource {
  public:
   LeaseCache(net::Loop& loop, BrokerPort& broker, const base::Clock& clock, std::size_t max_leases = 4096);
 
-  base::Task<absl::StatusOr<std::shared_ptr<const gate::Lease>>> Borrow(const model::Allow& allow, const gate::IntentReceipt& receipt,
+  base::Task<absl::StatusOr<std::shared_ptr<const gate::Lease>>> Borrow(const model::Allow& allow, const audit::IntentReceipt& receipt,
                                                                        std::string session, absl::Duration deadline) override;
   // The secret behind a credential has changed: values lent before are not used again, also those still on their way.
   void Drop(const std::string& credential);

@@ -235,6 +235,7 @@ base::Task<Relay::Result> Relay::Run() {
     }
   }
   const bool whole = result_.error == ErrorCode::kNone;
+  result_.cut_shows = reply_.framing != Framing::kUntilClose;
   result_.client_reusable = whole && up_done_ && !reply_.close && reply_.framing != Framing::kUntilClose;
   result_.upstream_reusable = whole && up_done_ && upstream_keeps_ && upstream_.buffered().empty();
   co_return result_;

@@ -40,6 +40,7 @@ class Relay {
     base::ErrorCode error = base::ErrorCode::kNone;
     int status = -1;              // of the answer that was begun
     bool answered = false;        // some of the final answer has gone to the client: errors can only cut it
+    bool cut_shows = true;         // an answer that is cut looks cut to the client, by its framing
     bool client_reusable = false;
     bool upstream_reusable = false;
     bool upstream_silent = true;  // not a byte came back: a safe request may be tried again on another connection

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <future>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/macros.h"
 #include "base/str.h"
@@ -112,7 +114,12 @@ class OneLoopServer final : public Server {
 
   void Accept(net::Accepted accepted, Door::Kind kind) {
     // Strangers have a pool of their own, so that they cannot keep sandboxes out (B109).
-    if (loop_.task_count() >= options_.limits.max_connections || unauthenticated_ >= options_.limits.max_unauthenticated) return;
+    const std::size_t strangers = unauthenticated_ + early_.size();
+    if (loop_.task_count() >= options_.limits.max_connections || strangers >= options_.limits.max_unauthenticated) return;
+    if (!told_) {
+      early_.emplace_back(std::move(accepted), kind);
+      return;
+    }
     loop_.Spawn(ServeConnection(*worker_, std::move(accepted), kind, unauthenticated_));
   }
 
@@ -120,7 +127,16 @@ class OneLoopServer final : public Server {
     loop_.Post([this, done = std::move(done)] {
       connections_.Sweep(*gate_);
       done();
+      ServeEarly();
     });
+  }
+
+  // The first whole state is there. Before, every token would have been refused as bad by an edge that just started.
+  void ServeEarly() {
+    told_ = true;
+    for (auto& [accepted, kind] : std::exchange(early_, {})) {
+      loop_.Spawn(ServeConnection(*worker_, std::move(accepted), kind, unauthenticated_));
+    }
   }
 
   // Called on the link's thread; the gate belongs to the loop.
@@ -150,6 +166,8 @@ class OneLoopServer final : public Server {
   std::optional<gate::Gate> gate_;
   Connections connections_;
   std::size_t unauthenticated_ = 0;
+  bool told_ = false;  // has the broker told its state?
+  std::vector<std::pair<net::Accepted, Door::Kind>> early_;  // accepted before it has
   std::optional<Worker> worker_;
   net::Loop loop_;  // below what its tasks use: its end destroys them first
   net::OwnListeners own_;

@@ -90,17 +90,18 @@ base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const
   const model::Allow& allow = *decision.allow();
   if (const ErrorCode code = CheckAllow(*caller, facts, allow); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
 
-  model::Record record = NewRecord(caller.get(), facts, info);
-  record.kind = RecordKind::kIntent;
-  record.rule = allow->rule;
-  record.effect_class = allow->effect_class;
-  record.service = allow->service;
-  record.exception = allow->exception;
-  record.policy_version = allow->policy_version;
-  if (allow->credential != nullptr) record.credential = allow->credential->name;
-  audit::Position position;
-  if (!ledger_.Append(record, &position).ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
-  Passage passage(this, allow, IntentReceipt(position.index), std::move(record), clock_.Monotonic());
+  auto record = std::make_unique<model::Record>(NewRecord(caller.get(), facts, info));
+  record->kind = RecordKind::kIntent;
+  record->rule = allow->rule;
+  record->effect_class = allow->effect_class;
+  record->service = allow->service;
+  record->exception = allow->exception;
+  record->policy_version = allow->policy_version;
+  if (allow->credential != nullptr) record->credential = allow->credential->name;
+  absl::StatusOr<audit::IntentReceipt> receipt = ledger_.AppendIntent(*record);
+  if (!receipt.ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
+  const audit::Position position = receipt->position();
+  Passage passage(this, allow, *std::move(receipt), std::move(record), clock_.Monotonic());
   if (ledger_.durability() == audit::Durability::kSync) {
     const absl::Status durable = co_await durable_.Wait(ledger_, position, deadline);
     if (!durable.ok()) {
@@ -142,7 +143,7 @@ bool Gate::StillAllowed(const Caller& caller, const Facts& facts) {
 void Gate::Close(Passage& passage, const Outcome& outcome) {
   if (std::exchange(passage.gate_, nullptr) == nullptr) return;
   constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
-  model::Record& record = passage.record_;
+  model::Record& record = *passage.record_;
   record.kind = RecordKind::kOutcome;
   record.time = clock_.Now();
   record.outcome = kWords[static_cast<int>(outcome.result)];

@@ -28,7 +28,7 @@ namespace credbroker::gate {
 class LeaseSource {
  public:
   virtual ~LeaseSource() = default;
-  virtual base::Task<absl::StatusOr<std::shared_ptr<const Lease>>> Borrow(const model::Allow& allow, const IntentReceipt& receipt,
+  virtual base::Task<absl::StatusOr<std::shared_ptr<const Lease>>> Borrow(const model::Allow& allow, const audit::IntentReceipt& receipt,
                                                                          std::string session, absl::Duration deadline) = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "audit/ledger.h"
 #include "base/error.h"
 #include "base/secret.h"
 #include "gate/callers.h"
@@ -22,17 +23,6 @@ struct Lease {
   std::shared_ptr<const rewrite::ScrubSet> scrub;
   absl::Time expires_at;
   int64_t secret_version = 0;
-};
-
-// Proof that the intent of an effect is in the ledger. Only the gate makes one, from an append that succeeded.
-class IntentReceipt {
- public:
-  uint64_t index() const { return index_; }
-
- private:
-  friend class Gate;
-  explicit IntentReceipt(uint64_t index) : index_(index) {}
-  uint64_t index_;
 };
 
 // What became of an allowed request.
@@ -53,20 +43,20 @@ class Passage {
   ~Passage();
 
   const model::Allow& allow() const { return allow_; }
-  const IntentReceipt& receipt() const { return receipt_; }
+  const audit::IntentReceipt& receipt() const { return receipt_; }
   // Null when the decision names no credential.
   const Lease* lease() const { return lease_.get(); }
-  const std::string& request_id() const { return record_.request_id; }
+  const std::string& request_id() const { return record_->request_id; }
 
  private:
   friend class Gate;
-  Passage(Gate* gate, model::Allow allow, IntentReceipt receipt, model::Record record, absl::Duration opened);
+  Passage(Gate* gate, model::Allow allow, audit::IntentReceipt receipt, std::unique_ptr<model::Record> record, absl::Duration opened);
 
   Gate* gate_;  // null once closed
   model::Allow allow_;
-  IntentReceipt receipt_;
+  audit::IntentReceipt receipt_;
   std::shared_ptr<const Lease> lease_;
-  model::Record record_;  // the intent; becomes the outcome
+  std::unique_ptr<model::Record> record_;  // the intent; becomes the outcome
   absl::Duration opened_;
 };
 

@@ -33,6 +33,7 @@ void Loader::LoadLimits(const MapReader& map, Limits* limits) {
   MapReader inner(*node, "`limits`", {"session", "token", "idle", "requests_per_minute"}, &problems_);
   limits->session = inner.Duration("session", limits->session, absl::Hours(24));
   limits->token = inner.Duration("token", limits->token, absl::Minutes(60));
+  if (inner.Find("token") != nullptr) limits->token_ceiling = limits->token;
   limits->idle = inner.Duration("idle", std::min(limits->idle, limits->session), absl::Hours(24));
   if (limits->idle > limits->session)
     problems_.Add(*inner.Find("idle"), "`idle` is longer than `session`", "make it shorter");

@@ -98,7 +98,8 @@ struct EgressRule {
 
 struct Limits {
   absl::Duration session = absl::Hours(8);   // ceiling 24 h
-  absl::Duration token = absl::Minutes(15);  // ceiling 60 min
+  absl::Duration token = absl::Minutes(15);  // what a token gets when nothing is asked for
+  absl::Duration token_ceiling = absl::Minutes(60);  // what may be asked for; `token` when the policy names it
   absl::Duration idle = absl::Minutes(30);   // at most `session`
   int requests_per_minute = 0;               // 0 = none
 };

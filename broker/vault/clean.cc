@@ -10,6 +10,9 @@ namespace {
 
 absl::Status Invalid(std::string_view why) { return base::Error(base::ErrorCode::kSecretInvalid, why); }
 
+// What rewrite/scrub.h can look for.
+constexpr std::size_t kMinSecretBytes = 4;
+
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 bool IsLineBreak(char c) { return c == '\n' || c == '\r'; }
 
@@ -38,6 +41,7 @@ absl::StatusOr<base::Secret> CleanSecret(const base::Secret& value) {
   base::Secret clean = base::Secret::Take(std::move(kept));
   if (odd) return Invalid("it holds a line break or another control byte");
   if (clean.empty()) return Invalid("it is empty");
+  if (clean.size() < kMinSecretBytes) return Invalid("it is so short that it could not be kept out of replies");
   return clean;
 }
 

@@ -21,7 +21,7 @@ import unittest
 import urllib.parse
 
 import names
-from upstream import GitHost, RawUpstream, make_certificates
+from upstream import LEASH, GitHost, RawUpstream, make_certificates
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = float(os.environ.get("CREDBROKER_E2E_DEADLINE", "30"))  # seconds; sanitizer builds need the room
@@ -104,7 +104,7 @@ class Broker:
             listen += [f"--listen-{name}", f"127.0.0.1:{ports.get(name, self.ports.get(name, 0))}"]
         self.lines = queue.Queue()
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([self.bin / "credbrokerd", "serve", "--data-dir", self.folder, *listen, *self.extra],
+            self.process = subprocess.Popen([*LEASH, self.bin / "credbrokerd", "serve", "--data-dir", self.folder, *listen, *self.extra],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         self.reader = threading.Thread(target=self._read, args=(self.process, self.lines), daemon=True)
         self.reader.start()
@@ -165,7 +165,8 @@ class Broker:
             self.process.kill()
             self.process.wait()
             raise AssertionError("credbrokerd did not end on SIGTERM\n" + self.log_text()[-3000:]) from None
-        self.process.stdout.close() if not self.reader.is_alive() else None
+        self.reader.join()
+        self.process.stdout.close()
         self.process = None
         return status
 
@@ -174,6 +175,8 @@ class Broker:
         children = [pid for pid, _ in self.children()]
         self.process.kill()
         self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
         self.process = None
         wait_until("the edge ends with its broker", lambda: not any(alive(pid) for pid in children))
 

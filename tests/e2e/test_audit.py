@@ -1,10 +1,12 @@
 """The record: whole, in order, provable, and whole again after any crash (S11, S42, S76; B93, B95, B97, B99)."""
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
 import threading
+import time
 import unittest
 
 import harness
@@ -161,11 +163,11 @@ class Crashes(unittest.TestCase):
         revoked_session, revoked = w.open_session()
         w.cli("session", "close", revoked_session)
         w.cli("secret", "put", "late", input=b"value-put-last")
-        ca = w.json("env", token=token)
-        authority = open(ca["SSL_CERT_FILE"], "rb").read()
+        ca = pathlib.Path(w.json("env", token=token)["SSL_CERT_FILE"])
+        authority = ca.read_bytes()
         w.broker.kill()
         w.broker.start()
-        self.assertEqual(open(w.json("env", token=token)["SSL_CERT_FILE"], "rb").read(), authority, "the CA changed")
+        self.assertEqual(pathlib.Path(w.json("env", token=token)["SSL_CERT_FILE"]).read_bytes(), authority, "the CA changed")
         host = w.url("api.test").split("/")[2]
         with tunnel(w, token, "api.test") as channel:
             self.assertEqual(channel.request("GET", "/v1/items", host).status, 200)
@@ -175,6 +177,31 @@ class Crashes(unittest.TestCase):
         self.assertIn("late", json.dumps(w.json("secret", "list")))
         with Channel(w.broker.ports["health"]) as channel:
             self.assertEqual(channel.request("GET", "/healthz", "health.test").status, 200)
+
+    def test_a_restarted_edge_never_calls_a_good_token_bad(self):
+        """Until it has heard from the broker it does not know: no answer yet, or 503, never 407."""
+        w = harness.World()
+        self.addCleanup(w.close)
+        _, token = w.open_session()
+        host, seen = w.url("api.test").split("/")[2], set()
+
+        def status():
+            try:
+                channel, answer = connect(w.broker.ports["proxy"], host, token)
+                channel.close()
+                return answer.status
+            except (OSError, EOFError):
+                return None
+        for _ in range(5):
+            pid, end = w.broker.edge_pid(), time.monotonic() + harness.DEADLINE
+            os.kill(pid, signal.SIGKILL)
+            wait_until("another edge", lambda p=pid: w.broker.edge_pid() not in (None, p))
+            answers = [None]
+            while answers[-1] != 200 and time.monotonic() < end:  # without a pause: the moment is short
+                answers.append(status())
+            self.assertEqual(answers[-1], 200)
+            seen.update(a for a in answers if a)
+        self.assertLessEqual(seen, {200, 503})
 
     def test_sigterm_ends_with_0_and_a_whole_ledger(self):
         w = harness.World()

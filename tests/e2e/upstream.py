@@ -5,7 +5,6 @@ import os
 import pathlib
 import pwd
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -18,6 +17,10 @@ def run(*command, **kw):
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))}: {done.stdout.decode(errors='replace')}")
     return done.stdout
+
+
+# A program that is started with this ends with the test, also when the test is killed.
+LEASH = ["setpriv", "--pdeathsig", "TERM"]
 
 
 def make_certificates(folder, hosts):
@@ -84,8 +87,8 @@ class GitHost:
         fcgiwrap = shutil.which("fcgiwrap") or "/usr/sbin/fcgiwrap"
         log = open(folder / "out.log", "ab")
         env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
-        for command in ([fcgiwrap, "-c", "3", "-s", f"unix:{folder}/fcgi.sock"], [nginx, "-c", str(folder / "nginx.conf")]):
-            self.processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env, start_new_session=True))
+        for command in ([fcgiwrap, "-c", "1", "-s", f"unix:{folder}/fcgi.sock"], [nginx, "-c", str(folder / "nginx.conf")]):
+            self.processes.append(subprocess.Popen(LEASH + command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env))
         log.close()
         self._wait()
 
@@ -124,8 +127,8 @@ class GitHost:
         return (self.folder / "access.log").read_text(errors="replace")
 
     def close(self):
-        for process in self.processes:  # with the children that fcgiwrap made ahead and would leave behind
-            os.killpg(process.pid, signal.SIGTERM)
+        for process in self.processes:
+            process.terminate()
         for process in self.processes:
             process.wait(20)
 
@@ -228,6 +231,7 @@ class RawUpstream:
                     exchange = Exchange(secure, buffer)
                     self.requests.append(exchange)
                     if self.on.get(exchange.path, echo)(exchange) is False:
+                        secure.unwrap()  # a proper end: without close_notify it would be a cut
                         return
                     buffer = exchange.buffer
         except (OSError, EOFError, ValueError):

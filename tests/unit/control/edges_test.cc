@@ -268,8 +268,8 @@ TEST_F(EdgeServiceTest, LendsSealedToTheEdgeAndToSessionsThatMayUseItOnly) {
 }
 
 TEST_F(EdgeServiceTest, RotationDropsLeases) {
-  ASSERT_THAT(core_->secrets().Put("llm", base::Secret::Copy("one"), Overwrite::kNo, {.actor = "uid:0"}), IsOk());
-  ASSERT_THAT(core_->secrets().Rotate("llm", base::Secret::Copy("two"), {.actor = "uid:0"}), IsOk());
+  ASSERT_THAT(core_->secrets().Put("llm", base::Secret::Copy("value-one"), Overwrite::kNo, {.actor = "uid:0"}), IsOk());
+  ASSERT_THAT(core_->secrets().Rotate("llm", base::Secret::Copy("value-two"), {.actor = "uid:0"}), IsOk());
   EXPECT_TRUE(edge_->Await([](const auto& updates) {
     for (const auto& update : updates) {
       for (const auto& row : update.revocations().revocations()) {

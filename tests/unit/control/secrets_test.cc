@@ -37,11 +37,11 @@ TEST_F(SecretsTest, GoesThroughItsLife) {
   ASSERT_OK_AND_ASSIGN(const SecretView put, secrets().Put("llm", Secret::Copy("v1-canary\n"), Overwrite::kNo, cause_));
   EXPECT_EQ(put.info.version, 1);
   EXPECT_THAT(put.credentials, ElementsAre("llm-key"));
-  EXPECT_THAT(secrets().Put("llm", Secret::Copy("v2"), Overwrite::kNo, cause_), FailsWith(ErrorCode::kStoreConflict));
-  EXPECT_THAT(secrets().Put("llm", Secret::Copy("v2"), Overwrite::kYes, cause_), IsOk());
-  ASSERT_OK_AND_ASSIGN(const SecretView rotated, secrets().Rotate("llm", Secret::Copy("v3"), cause_));
+  EXPECT_THAT(secrets().Put("llm", Secret::Copy("value-v2"), Overwrite::kNo, cause_), FailsWith(ErrorCode::kStoreConflict));
+  EXPECT_THAT(secrets().Put("llm", Secret::Copy("value-v2"), Overwrite::kYes, cause_), IsOk());
+  ASSERT_OK_AND_ASSIGN(const SecretView rotated, secrets().Rotate("llm", Secret::Copy("value-v3"), cause_));
   EXPECT_EQ(rotated.info.version, 3);
-  EXPECT_THAT(secrets().Rotate("none", Secret::Copy("v"), cause_), FailsWith(ErrorCode::kSecretNotFound));
+  EXPECT_THAT(secrets().Rotate("none", Secret::Copy("value-v"), cause_), FailsWith(ErrorCode::kSecretNotFound));
   EXPECT_THAT(secrets().Delete("llm", cause_), IsOk());
   EXPECT_THAT(secrets().Delete("llm", cause_), FailsWith(ErrorCode::kSecretNotFound));
   ASSERT_OK_AND_ASSIGN(const auto left, secrets().List());
@@ -55,14 +55,14 @@ TEST_F(SecretsTest, GoesThroughItsLife) {
 
 TEST_F(SecretsTest, ARefusedValueLeavesNoRecord) {
   EXPECT_THAT(secrets().Put("llm", Secret::Copy(""), Overwrite::kNo, cause_), FailsWith(ErrorCode::kSecretInvalid));
-  EXPECT_THAT(secrets().Put("LLM!", Secret::Copy("v"), Overwrite::kNo, cause_), FailsWith(ErrorCode::kBadName));
+  EXPECT_THAT(secrets().Put("LLM!", Secret::Copy("value-v"), Overwrite::kNo, cause_), FailsWith(ErrorCode::kBadName));
   EXPECT_EQ(Records("admin").size(), 1u);
 }
 
 TEST_F(SecretsTest, WithoutALedgerNothingChanges) {
-  ASSERT_THAT(secrets().Put("llm", Secret::Copy("v1"), Overwrite::kNo, cause_), IsOk());
+  ASSERT_THAT(secrets().Put("llm", Secret::Copy("value-v1"), Overwrite::kNo, cause_), IsOk());
   BreakLedger();
-  EXPECT_THAT(secrets().Rotate("llm", Secret::Copy("v2"), cause_), FailsWith(ErrorCode::kLedgerUnavailable));
+  EXPECT_THAT(secrets().Rotate("llm", Secret::Copy("value-v2"), cause_), FailsWith(ErrorCode::kLedgerUnavailable));
   EXPECT_THAT(secrets().Delete("llm", cause_), FailsWith(ErrorCode::kLedgerUnavailable));
   ASSERT_OK_AND_ASSIGN(const auto kept, secrets().List());
   ASSERT_EQ(kept.size(), 1u);

@@ -35,7 +35,7 @@ scopes:
 // Lends one value, or fails as told; counts.
 class FakeLeases final : public LeaseSource {
  public:
-  base::Task<absl::StatusOr<std::shared_ptr<const Lease>>> Borrow(const model::Allow& allow, const IntentReceipt&, std::string session,
+  base::Task<absl::StatusOr<std::shared_ptr<const Lease>>> Borrow(const model::Allow& allow, const audit::IntentReceipt&, std::string session,
                                                                  absl::Duration) override {
     asked.push_back(session + " " + allow->credential->name);
     if (!answer.ok()) co_return answer;

@@ -73,25 +73,25 @@ TEST_F(VaultTest, NothingOnDiskHoldsTheValue) {
 
 TEST_F(VaultTest, VersionsAndTimesAreToldValuesAreNot) {
   const absl::Time start = clock_.Now();
-  ASSERT_THAT(vault_->Put("b", Secret::Copy("1")), IsOk());
+  ASSERT_THAT(vault_->Put("b", Secret::Copy("value-1")), IsOk());
   clock_.Advance(absl::Hours(1));
-  ASSERT_OK_AND_ASSIGN(const SecretInfo rotated, vault_->Rotate("b", Secret::Copy("2")));
+  ASSERT_OK_AND_ASSIGN(const SecretInfo rotated, vault_->Rotate("b", Secret::Copy("value-2")));
   EXPECT_EQ(rotated.version, 2);
   EXPECT_EQ(rotated.created_at, start);
   EXPECT_EQ(rotated.rotated_at, start + absl::Hours(1));
-  ASSERT_THAT(vault_->Put("a", Secret::Copy("x")), IsOk());
-  ASSERT_THAT(vault_->Put("b", Secret::Copy("3")), IsOk());
+  ASSERT_THAT(vault_->Put("a", Secret::Copy("value-x")), IsOk());
+  ASSERT_THAT(vault_->Put("b", Secret::Copy("value-3")), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto list, vault_->List());
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(list[0].name, "a");
   EXPECT_EQ(list[1].version, 3);
   EXPECT_EQ(vault_->Find("b")->version, 3);
-  EXPECT_EQ(Lent(*vault_, "b"), "3");
-  EXPECT_THAT(vault_->Rotate("none", Secret::Copy("x")), FailsWith(ErrorCode::kSecretNotFound));
+  EXPECT_EQ(Lent(*vault_, "b"), "value-3");
+  EXPECT_THAT(vault_->Rotate("none", Secret::Copy("value-x")), FailsWith(ErrorCode::kSecretNotFound));
 }
 
 TEST_F(VaultTest, DeletedSecretsAreGone) {
-  ASSERT_THAT(vault_->Put("a", Secret::Copy("x")), IsOk());
+  ASSERT_THAT(vault_->Put("a", Secret::Copy("value-x")), IsOk());
   ASSERT_THAT(vault_->Delete("a"), IsOk());
   EXPECT_THAT(vault_->Delete("a"), FailsWith(ErrorCode::kSecretNotFound));
   EXPECT_THAT(vault_->Lend("a"), FailsWith(ErrorCode::kSecretNotFound));
@@ -100,11 +100,11 @@ TEST_F(VaultTest, DeletedSecretsAreGone) {
 
 TEST_F(VaultTest, NamesAreNarrow) {
   for (const std::string& name : {std::string("a"), std::string("acme-app.key_2"), std::string(64, 'x')}) {
-    EXPECT_THAT(vault_->Put(name, Secret::Copy("v")), IsOk()) << name;
+    EXPECT_THAT(vault_->Put(name, Secret::Copy("value-v")), IsOk()) << name;
   }
   for (const std::string& name : {std::string(), std::string("A"), std::string("a b"), std::string("a/b"),
                                   std::string("a\n"), std::string(65, 'x'), std::string("\xc3\xa9")}) {
-    EXPECT_THAT(vault_->Put(name, Secret::Copy("v")), FailsWith(ErrorCode::kBadName)) << name;
+    EXPECT_THAT(vault_->Put(name, Secret::Copy("value-v")), FailsWith(ErrorCode::kBadName)) << name;
     EXPECT_THAT(vault_->Lend(name), FailsWith(ErrorCode::kBadName)) << name;
     EXPECT_THAT(vault_->Delete(name), FailsWith(ErrorCode::kBadName)) << name;
   }
@@ -123,7 +123,8 @@ TEST(CleanSecretTest, ValuesThatCannotStandInAHeaderAreRefused) {
       {"CR LF at the end", "sk-1\r\n", "sk-1"},
       {"several at the end", "sk-1\n\r\n\n", "sk-1"},
       {"UTF-8", "p\xc3\xa4ss", "p\xc3\xa4ss"},
-      {"inner space", "a b", "a b"},
+      {"inner space", "a b c", "a b c"},
+      {"too short to be kept out of replies", "abc", ""},
       {"PEM", pem + "\n", pem},
       {"PEM with CR LF", pem_windows, pem},
       {"key file", "{\n  \"k\": \"a\\nb\",\r\n\t\"n\": 1\n}\n", "{  \"k\": \"a\\nb\",\"n\": 1}"},
@@ -164,8 +165,8 @@ TEST_F(VaultTest, RefusedValuesLeaveTheOldOneInForce) {
 }
 
 TEST_F(VaultTest, SwappedOrChangedRowsDoNotOpen) {
-  ASSERT_THAT(vault_->Put("a", Secret::Copy("va")), IsOk());
-  ASSERT_THAT(vault_->Put("b", Secret::Copy("vb")), IsOk());
+  ASSERT_THAT(vault_->Put("a", Secret::Copy("value-va")), IsOk());
+  ASSERT_THAT(vault_->Put("b", Secret::Copy("value-vb")), IsOk());
   const store::SecretRow a = *store_->secrets().Find("a");
   store::SecretRow b = *store_->secrets().Find("b");
   b.sealed = a.sealed;
@@ -225,44 +226,44 @@ TEST_F(VaultTest, SystemKeysAreMadeOnceAndListedNowhere) {
 }
 
 TEST_F(VaultTest, RewrapMovesEverythingToTheNewMasterKey) {
-  ASSERT_THAT(vault_->Put("a", Secret::Copy("va")), IsOk());
+  ASSERT_THAT(vault_->Put("a", Secret::Copy("value-va")), IsOk());
   const auto generate = []() -> absl::StatusOr<Secret> { return Secret::Copy("system"); };
   ASSERT_THAT(vault_->SystemKey("ledger", generate), IsOk());
   ASSERT_THAT(vault_->Rewrap(next_source_), IsOk());
-  EXPECT_EQ(Lent(*vault_, "a"), "va");
-  ASSERT_THAT(vault_->Put("b", Secret::Copy("vb")), IsOk());
+  EXPECT_EQ(Lent(*vault_, "a"), "value-va");
+  ASSERT_THAT(vault_->Put("b", Secret::Copy("value-vb")), IsOk());
   EXPECT_EQ(vault_->Find("a")->version, 1);  // the value is the same
 
   EXPECT_THAT(Open(source_), FailsWith(ErrorCode::kSealBroken));
   ASSERT_OK_AND_ASSIGN(const auto again, Open(next_source_));
-  EXPECT_EQ(Lent(*again, "a"), "va");
-  EXPECT_EQ(Lent(*again, "b"), "vb");
+  EXPECT_EQ(Lent(*again, "a"), "value-va");
+  EXPECT_EQ(Lent(*again, "b"), "value-vb");
   EXPECT_EQ(again->SystemKey("ledger", generate)->Reveal(kReveal), "system");
 }
 
 TEST_F(VaultTest, AFailedRewrapChangesNothing) {
-  ASSERT_THAT(vault_->Put("a", Secret::Copy("va")), IsOk());
-  ASSERT_THAT(vault_->Put("z", Secret::Copy("vz")), IsOk());
+  ASSERT_THAT(vault_->Put("a", Secret::Copy("value-va")), IsOk());
+  ASSERT_THAT(vault_->Put("z", Secret::Copy("value-vz")), IsOk());
   store::SecretRow damaged = *store_->secrets().Find("z");
   damaged.sealed[40] = static_cast<char>(damaged.sealed[40] ^ 1);
   ASSERT_THAT(store_->secrets().Replace(damaged), IsOk());
   EXPECT_THAT(vault_->Rewrap(next_source_), FailsWith(ErrorCode::kSealBroken));
-  EXPECT_EQ(Lent(*vault_, "a"), "va");
-  ASSERT_THAT(vault_->Put("b", Secret::Copy("vb")), IsOk());
+  EXPECT_EQ(Lent(*vault_, "a"), "value-va");
+  ASSERT_THAT(vault_->Put("b", Secret::Copy("value-vb")), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto again, Open(source_));
-  EXPECT_EQ(Lent(*again, "a"), "va");
-  EXPECT_EQ(Lent(*again, "b"), "vb");
+  EXPECT_EQ(Lent(*again, "a"), "value-va");
+  EXPECT_EQ(Lent(*again, "b"), "value-vb");
 }
 
 TEST_F(VaultTest, LendingAndPuttingGoOnDuringRewraps) {
-  ASSERT_THAT(vault_->Put("a", Secret::Copy("va")), IsOk());
+  ASSERT_THAT(vault_->Put("a", Secret::Copy("value-va")), IsOk());
   std::atomic<bool> done{false};
   std::atomic<int> wrong{0};
   std::thread lender([&] {
-    while (!done) wrong += Lent(*vault_, "a") != "va";
+    while (!done) wrong += Lent(*vault_, "a") != "value-va";
   });
   std::thread writer([&] {
-    while (!done) wrong += !vault_->Put("b", Secret::Copy("vb")).ok();
+    while (!done) wrong += !vault_->Put("b", Secret::Copy("value-vb")).ok();
   });
   // Old and new rows alternate; each round waits until the others had a turn.
   for (int i = 0; i < 6; ++i) {
@@ -274,8 +275,8 @@ TEST_F(VaultTest, LendingAndPuttingGoOnDuringRewraps) {
   lender.join();
   writer.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(Lent(*vault_, "b"), "vb");
-  EXPECT_EQ(Lent(**Open(source_), "b"), "vb");
+  EXPECT_EQ(Lent(*vault_, "b"), "value-vb");
+  EXPECT_EQ(Lent(**Open(source_), "b"), "value-vb");
 }
 
 }  // namespace
