@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "base/error.h"
 #include "fuzz_bytes.h"
 #include "wire/git_delta.h"
 #include "wire/pack_commits.h"
