@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/secret.h"
+#include "rewrite/prefix_scan.h"
 
 namespace credbroker::rewrite {
 
@@ -34,7 +35,7 @@ class ScrubSet {
   static std::shared_ptr<const ScrubSet> Empty();
 
   // How many leading bytes of `bytes` can be forwarded as they are: up to the first needle, or to a tail that may be
-  // the start of one. Equal to bytes.size() in the common case. Above 1 GB/s on text without a hit.
+  // the start of one. Equal to bytes.size() in the common case. Above 5 GB/s on text without a hit where there is AVX2, 1 GB/s elsewhere.
   std::size_t SafePrefix(std::string_view bytes) const;
 
   bool empty() const { return needles_.empty(); }
@@ -63,12 +64,14 @@ class ScrubSet {
   void Index(std::vector<std::string> texts);
   std::string_view Text(const Needle& needle) const;
   std::size_t LongestAt(std::string_view bytes, std::size_t at) const;
+  Match FindByWindow(std::string_view bytes, std::size_t from) const;
 
   static constexpr int kHashBits = 13;
   base::Secret blob_;
   std::vector<Needle> needles_;             // by first byte, then longest first
   std::array<std::uint16_t, 257> first_{};  // needles that start with byte b: [first_[b], first_[b + 1])
   std::array<std::uint8_t, std::size_t{1} << kHashBits> shift_{};  // Wu and Manber: how far the window may move
+  PrefixScan prefixes_;
   std::size_t window_ = 0;                                         // the shortest needle
   std::size_t longest_ = 0;
 };

@@ -72,6 +72,9 @@ void ScrubSet::Index(std::vector<std::string> texts) {
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
   if (needles_.empty()) return;
 
+  // Neighbours in the order begin alike.
+  for (std::size_t i = 0; i < needles_.size(); ++i) prefixes_.Add(Text(needles_[i]), i * PrefixScan::kGroups / needles_.size());
+
   // shift_[h] := how far the window may move when its last three bytes have hash h; 0: a needle may start here.
   const std::size_t farthest = std::min<std::size_t>(window_ - 2, 255);
   shift_.fill(static_cast<std::uint8_t>(farthest));
@@ -95,6 +98,16 @@ std::size_t ScrubSet::LongestAt(std::string_view bytes, std::size_t at) const {
 
 ScrubSet::Match ScrubSet::Find(std::string_view bytes, std::size_t from) const {
   if (window_ == 0) return {};
+  while (prefixes_.usable() && from + PrefixScan::kEdgeBytes <= bytes.size()) {
+    const std::size_t at = prefixes_.Next(bytes, from);
+    if (at + PrefixScan::kEdgeBytes > bytes.size()) return FindByWindow(bytes, at);
+    if (const std::size_t length = LongestAt(bytes, at); length > 0) return {at, length};
+    from = at + 1;
+  }
+  return FindByWindow(bytes, from);
+}
+
+ScrubSet::Match ScrubSet::FindByWindow(std::string_view bytes, std::size_t from) const {
   const char* const data = bytes.data();
   for (std::size_t at = from; at + window_ <= bytes.size();) {
     const std::size_t shift = shift_[Hash<kHashBits>(data + at + window_ - 3)];

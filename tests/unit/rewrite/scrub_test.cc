@@ -220,5 +220,43 @@ TEST(ScrubTest, AgreesWithANaiveSearch) {
   }
 }
 
+// Long texts go another way than short ones and than the last bytes of a text.
+TEST(ScrubTest, FindsANeedleAtEveryPlaceOfALongText) {
+  const std::string secret = "s3cr3t-value";
+  const auto set = SetOf({secret, "other-secret-of-the-set"});
+  for (std::size_t size = secret.size(); size < 140; ++size) {
+    for (std::size_t at = 0; at + secret.size() <= size; ++at) {
+      std::string text(size, 's');  // the first byte of the needle everywhere
+      text.replace(at, secret.size(), secret);
+      const ScrubSet::Match match = set->Find(text, 0);
+      ASSERT_EQ(match.start, at) << size;
+      ASSERT_EQ(match.length, secret.size());
+      ASSERT_EQ(set->Find(text, at + 1).start, std::string::npos);
+    }
+  }
+}
+
+TEST(ScrubTest, FindAgreesWithANaiveSearchOnLongTexts) {
+  std::mt19937 random(12);
+  constexpr std::string_view kAlphabet = "abcde01%=";
+  for (int round = 0; round < 400; ++round) {
+    std::vector<std::string> secrets(1 + random() % 4);
+    for (std::string& secret : secrets) {
+      for (std::size_t size = 4 + random() % 6; secret.size() < size;) secret.push_back(kAlphabet[random() % kAlphabet.size()]);
+    }
+    const auto set = SetOf(secrets);
+    std::string text;
+    for (std::size_t size = random() % 900; text.size() < size;) text.push_back(kAlphabet[random() % kAlphabet.size()]);
+    if (!text.empty() && random() % 2 == 0) text.insert(random() % text.size(), secrets[0]);
+    std::size_t first = std::string::npos;
+    for (const std::string& secret : secrets) first = std::min(first, text.find(secret));
+    // Encoded forms may be found before it, never after.
+    ASSERT_LE(set->Find(text, 0).start, first) << text;
+    const ScrubSet::Match match = set->Find(text, 0);
+    if (match.start == std::string::npos) continue;
+    ASSERT_EQ(set->Find(std::string_view(text).substr(match.start, match.length), 0).start, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace credbroker::rewrite
