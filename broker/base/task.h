@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/pooled.h"
+
 namespace credbroker::base {
 
 // A coroutine that starts when awaited and gives its result to the one that awaits it. Move-only; destroying an
@@ -20,7 +22,7 @@ class [[nodiscard]] Task;
 namespace internal {
 
 template <typename T>
-struct TaskPromiseBase {
+struct TaskPromiseBase : Pooled {
   std::coroutine_handle<> continuation = std::noop_coroutine();
 
   std::suspend_always initial_suspend() noexcept { return {}; }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 namespace credbroker::base {
 namespace {
@@ -119,7 +120,14 @@ std::string EscapeText(std::string_view text, std::size_t max_bytes) {
 }
 
 bool IsUtf8(std::string_view text) {
+  constexpr uint64_t kHighBits = 0x8080808080808080;
   for (std::size_t at = 0; at < text.size();) {
+    uint64_t word = kHighBits;
+    if (at + sizeof word <= text.size()) std::memcpy(&word, text.data() + at, sizeof word);
+    if ((word & kHighBits) == 0) {  // eight ASCII characters
+      at += sizeof word;
+      continue;
+    }
     uint32_t point = 0;
     const std::size_t length = DecodeUtf8(text, at, &point);
     if (length == 0) return false;

@@ -46,24 +46,41 @@ std::size_t IoBuffers::TakeReceived(const Stream* owner, char* out, std::size_t 
   return taken;
 }
 
-void IoBuffers::ClaimSend(Stream* owner) {
-  if (send_owner_ == owner) return;
-  FlushSend();
-  send_owner_ = owner;
+void IoBuffers::MakeRoom(SendPiece* piece, std::size_t size) {
+  // A piece grows only at the end of the buffer.
+  if (piece->size > 0 && piece->begin + piece->size != send_end_) piece->stream->SendShared();
+  if (send_end_ + size > kSendBytes) SendAll();
 }
 
-void IoBuffers::FlushSend() {
-  if (send_owner_ != nullptr) send_owner_->SendShared();
+void IoBuffers::Append(SendPiece* piece, const char* bytes, std::size_t size) {
+  if (piece->size == 0) {
+    piece->begin = send_end_;
+    pieces_.PushBack(piece);
+  }
+  std::memcpy(send_.get() + send_end_, bytes, size);
+  piece->size += size;
+  send_end_ += size;
 }
 
-void IoBuffers::Forget(const Stream* stream) {
+void IoBuffers::Release(SendPiece* piece) {
+  if (piece->size == 0) return;
+  if (piece->begin + piece->size == send_end_) send_end_ = piece->begin;
+  piece->size = 0;
+  piece->Unlink();
+  if (!pieces_.linked()) send_end_ = 0;
+}
+
+void IoBuffers::Wipe(std::string_view sent) { explicit_bzero(send_.get() + (sent.data() - send_.get()), sent.size()); }
+
+void IoBuffers::SendAll() {
+  while (pieces_.linked()) static_cast<SendPiece*>(pieces_.next())->stream->SendShared();
+}
+
+void IoBuffers::Forget(Stream* stream) {
+  Release(&stream->piece_);
   if (receive_owner_ == stream) {
     receive_owner_ = nullptr;
     received_ = {};
-  }
-  if (send_owner_ == stream) {
-    send_owner_ = nullptr;
-    send_size_ = 0;
   }
 }
 

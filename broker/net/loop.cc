@@ -82,7 +82,7 @@ struct Loop::Events final : EventHandler {
 
 // The frame that owns a top-level task and reports its end.
 struct Loop::Root {
-  struct promise_type : ListNode {
+  struct promise_type : ListNode, base::Pooled {
     promise_type(Loop* of, base::Task<void>&) : loop(of) {}
     Root get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
     std::suspend_always initial_suspend() noexcept { return {}; }
@@ -163,6 +163,7 @@ void Loop::RunOnce(absl::Duration max_wait) {
   AfterDispatch();
   RunPosted();
   RunReady();
+  buffers_->SendAll();
   FreeFinished();
 }
 
@@ -226,11 +227,7 @@ int Loop::EpollTimeout(absl::Duration max_wait) const {
 
 void Loop::ReadClock() { now_ns_ = absl::ToInt64Nanoseconds(clock_.Monotonic()); }
 
-// With shared buffers nothing may stay in the send buffer while its coroutine waits.
-void Loop::AfterDispatch() {
-  buffers_->FlushSend();
-  spent_ = 0;
-}
+void Loop::AfterDispatch() { spent_ = 0; }
 
 void Loop::RunPosted() {
   Mailbox::State& box = *mailbox_->state_;

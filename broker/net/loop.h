@@ -84,7 +84,7 @@ class Loop final : public base::Executor {
   // Before the handler dies or the descriptor is closed. Also drops its events of the running batch.
   void Unregister(int fd, EventHandler* handler);
   bool HasPendingEvent(const EventHandler* handler) const;
-  // Resumes `waiter` in a later batch unless it dies first.
+  // Resumes `waiter` after the events at hand have been served, unless it dies first.
   void Defer(Waiter* waiter) { ready_.PushBack(waiter); }
   // For waits that need not wait: true when the running coroutine has had its share and should yield.
   bool OverBudget() { return ++spent_ > kBudget; }
@@ -130,6 +130,21 @@ class Mailbox {
   friend class Loop;
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// co_await NextBatch(loop); lets all that has something to do now do it, without a trip to the kernel.
+class [[nodiscard]] NextBatch final : private Waiter {
+ public:
+  explicit NextBatch(Loop& loop) : loop_(loop) {}
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    handle = waiting;
+    loop_.Defer(this);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  Loop& loop_;
 };
 
 // A callback at a deadline, for owners that are no coroutine (sweeps, retries). The destructor disarms it.

@@ -135,7 +135,11 @@ void Stream::Abort() {
   loop_.buffers().Forget(this);
   out_.clear();
   out_sent_ = 0;
-  ::shutdown(fd_.get(), SHUT_RDWR);
+  // Dissolving the association sends a reset at once: where data ends with the connection, a FIN would say that it is
+  // whole. Sockets that are not TCP know no reset.
+  sockaddr nobody{};
+  nobody.sa_family = AF_UNSPEC;
+  if (::connect(fd_.get(), &nobody, sizeof nobody) != 0) ::shutdown(fd_.get(), SHUT_RDWR);
   if (wait_ != nullptr) wait_->Settle(Io::kAborted, loop_);
 }
 

@@ -13,6 +13,7 @@
 #include "net/io.h"
 #include "net/ip.h"
 #include "net/loop.h"
+#include "net/send_piece.h"
 #include "net/stream_wait.h"
 #include "net/tls.h"
 
@@ -57,7 +58,7 @@ class Stream final : private EventHandler, private TimerNode {
   // Drops the first `bytes` of buffered(). When nothing is left the buffer is wiped and given back to the loop.
   void Consume(std::size_t bytes);
 
-  // Queues `bytes`; sent at 32 KiB, at Flush, or when the coroutine waits. Writes of any size are taken, so a sender
+  // Queues `bytes`; sent at 32 KiB, at Flush, or when the loop has done its batch. Writes of any size are taken, so a sender
   // awaits Flush between blocks, which holds it back while the peer is slow. kOk, kReset, kTls, kAborted.
   Io Write(std::string_view bytes);
   // The same with both parts in one TLS record and one send where they fit: a head and its first block.
@@ -91,8 +92,9 @@ class Stream final : private EventHandler, private TimerNode {
   // answer instead of a reset. Destroy the stream afterwards.
   base::Task<void> Close(Deadline deadline);
 
-  // Ends all use at once: the waiter wakes with kAborted (in a later batch, not inside this call), every later call
-  // says kAborted. From the loop's thread; for other threads use Loop::Post.
+  // Ends all use at once, with a reset if it is TCP: the peer cannot take what it got for the whole. The waiter wakes
+  // with kAborted (in a later batch, not inside this call), every later call says kAborted. From the loop's thread; for
+  // other threads use Loop::Post.
   void Abort();
   bool aborted() const { return aborted_; }
   // The peer has closed its sending side or the connection is broken.
@@ -138,7 +140,7 @@ class Stream final : private EventHandler, private TimerNode {
   void ReleaseInput();
   bool GrowInput(std::size_t max_buffered);
   void Emit(const char* bytes, std::size_t size);
-  void SendShared();  // the loop's send buffer, which is this stream's now
+  void SendShared();  // what the loop's send buffer holds of this stream
   void SendQueued();
   std::size_t SendNow(const char* bytes, std::size_t size);
   void Queue(const char* bytes, std::size_t size);
@@ -167,6 +169,7 @@ class Stream final : private EventHandler, private TimerNode {
   StreamWait* wait_ = nullptr;
   IdleOwner* idle_owner_ = nullptr;
   HotNode hot_;
+  SendPiece piece_{this};  // empty while out_ is not
 
   ssl_st* ssl_ = nullptr;
   std::shared_ptr<const TlsServerContext> server_context_;

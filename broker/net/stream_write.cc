@@ -44,8 +44,7 @@ Io Stream::Write(std::string_view head, std::string_view body) {
 }
 
 std::size_t Stream::pending() const {
-  const IoBuffers& shared = loop_.buffers();
-  return out_.size() - out_sent_ + (shared.send_owner() == this ? shared.send_size() : 0);
+  return out_.size() - out_sent_ + piece_.size;
 }
 
 void Stream::Emit(const char* bytes, std::size_t size) {
@@ -54,31 +53,30 @@ void Stream::Emit(const char* bytes, std::size_t size) {
     const std::string held = std::exchange(held_, std::string());
     Emit(held.data(), held.size());
   }
-  if (!out_.empty()) {
-    Queue(bytes, size);
-    return;
-  }
-  IoBuffers& shared = loop_.buffers();
-  shared.ClaimSend(this);
-  if (shared.send_size() + size > IoBuffers::kSendBytes) SendShared();
-  if (size > IoBuffers::kSendBytes || !out_.empty()) {
+  if (size > IoBuffers::kSendBytes) {
+    SendShared();
     const std::size_t sent = out_.empty() ? SendNow(bytes, size) : 0;
     Queue(bytes + sent, size - sent);
     return;
   }
-  std::memcpy(shared.send() + shared.send_size(), bytes, size);
-  shared.set_send_size(shared.send_size() + size);
-  if (shared.send_size() >= IoBuffers::kCork) SendShared();
+  IoBuffers& shared = loop_.buffers();
+  if (out_.empty()) shared.MakeRoom(&piece_, size);
+  if (!out_.empty()) {  // the kernel is full: nothing may overtake what waits
+    Queue(bytes, size);
+    return;
+  }
+  shared.Append(&piece_, bytes, size);
+  if (piece_.size >= IoBuffers::kCork) SendShared();
 }
 
 void Stream::SendShared() {
+  if (piece_.size == 0) return;
   IoBuffers& shared = loop_.buffers();
-  if (shared.send_owner() != this || shared.send_size() == 0) return;
-  const std::size_t size = shared.send_size();
-  shared.set_send_size(0);
-  const std::size_t sent = SendNow(shared.send(), size);
-  Queue(shared.send() + sent, size - sent);
-  if (ssl_ == nullptr) explicit_bzero(shared.send(), size);  // plain bytes may hold a credential
+  const std::string_view bytes = shared.View(piece_);
+  shared.Release(&piece_);
+  const std::size_t sent = SendNow(bytes.data(), bytes.size());
+  Queue(bytes.data() + sent, bytes.size() - sent);
+  if (ssl_ == nullptr) shared.Wipe(bytes);  // plain bytes may hold a credential
 }
 
 // How many bytes are done with: taken by the kernel, or lost with the connection.

@@ -37,6 +37,10 @@ class FakeResolver final : public Resolver {
   int asked = 0;
 };
 
+base::Task<void> ReadInto(Stream* stream, std::size_t size, Received* out) {
+  *out = co_await ReadExactly(stream, size);
+}
+
 class DialTest : public testing::Test {
  protected:
   DialTest() {
@@ -120,6 +124,17 @@ TEST_F(DialTest, TheNextAddressIsTriedWhenOneRefuses) {
   EXPECT_THAT(TryDial("two.test", listener_->port(), local_, &stream), IsOk());
   resolver_.answers = {{Ip("127.0.0.9")}};
   EXPECT_THAT(TryDial("dead.test", listener_->port(), local_, &stream), FailsWith(ErrorCode::kUpstreamUnreachable));
+}
+
+TEST_F(DialTest, AnAbortedConnectionIsResetSoThatWhatCameDoesNotLookWhole) {  // B53
+  const std::unique_ptr<Stream> stream = Connection();
+  ASSERT_EQ(stream->Write("part"), Io::kOk);
+  Received received;
+  loop_.Spawn(ReadInto(accepted_.back().get(), 100, &received));
+  ASSERT_TRUE(RunUntil(loop_, [&] { return stream->pending() == 0 || received.bytes == "part"; }));
+  stream->Abort();
+  ASSERT_TRUE(RunAll(loop_));
+  EXPECT_EQ(received.end, Io::kReset);
 }
 
 TEST_F(DialTest, FiveHundredConnectionsLeaveNoDescriptor) {  // B111

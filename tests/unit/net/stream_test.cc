@@ -64,6 +64,33 @@ TEST(StreamTest, BufferedInputStaysUntilConsumedAndGrowsToItsLimit) {
   EXPECT_EQ(b.Fill(100).io, Io::kAgain);
 }
 
+// What several streams write in one batch leaves at its end, each stream's bytes in their order, however they interleave.
+TEST(StreamTest, WritesOfManyStreamsInOneBatchKeepTheirOrder) {
+  Loop loop(base::SystemClock());
+  std::vector<std::unique_ptr<StreamPair>> pairs;
+  std::vector<Received> received(7);
+  std::vector<std::string> sent(received.size());
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    pairs.push_back(std::make_unique<StreamPair>(loop));
+    loop.Spawn(ReadInto(pairs[i]->b.get(), 10'000'000, &received[i]));
+  }
+  loop.Post([&] {
+    for (std::size_t round = 0; round < 300; ++round) {
+      const std::size_t i = round * 5 % pairs.size();
+      const std::size_t size = round % 50 == 49 ? 200'000 : 1 + round * 37 % 3000;  // beyond the shared buffer, and small
+      const std::string piece(size, static_cast<char>('a' + round % 26));
+      ASSERT_EQ(pairs[i]->a->Write(piece), Io::kOk);
+      sent[i] += piece;
+    }
+    for (auto& pair : pairs) pair->a->FinishWrites();
+  });
+  ASSERT_TRUE(RunAll(loop));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    EXPECT_TRUE(received[i].bytes == sent[i]) << i;
+    EXPECT_EQ(pairs[i]->a->pending(), 0u);
+  }
+}
+
 TEST(StreamTest, ReadDeadlinePassesAfterItsTime) {
   base::FakeClock clock;
   Loop loop(clock);
