@@ -23,12 +23,6 @@ int Rank(char c) {
   return byte >= 0xF0 ? byte - 2 : byte + 5;
 }
 
-bool Utf16Less(std::string_view a, std::string_view b) {
-  const auto [left, right] = std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin());
-  if (left == a.end() || right == b.end()) return a.size() < b.size();
-  return Rank(*left) < Rank(*right);
-}
-
 void AppendUtf8(uint32_t point, std::string* out) {
   const auto put = [out](uint32_t byte) { out->push_back(static_cast<char>(byte)); };
   if (point < 0x80) return put(point);
@@ -231,16 +225,16 @@ class Parser {
 
 }  // namespace
 
+bool Utf16Less(std::string_view a, std::string_view b) {
+  const auto [left, right] = std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin());
+  if (left == a.end() || right == b.end()) return a.size() < b.size();
+  return Rank(*left) < Rank(*right);
+}
+
 absl::StatusOr<std::string> Canonicalize(std::string_view json) {
   if (json.size() > kMaxCanonicalBytes) return base::Error(base::ErrorCode::kBadArgument, "JSON text too long");
   if (!base::IsUtf8(json)) return base::Error(base::ErrorCode::kBadArgument, "JSON text is not UTF-8");
   return Parser(json).Run();
-}
-
-bool IsCanonicalObject(std::string_view line) {
-  if (!line.starts_with('{')) return false;
-  const absl::StatusOr<std::string> canonical = Canonicalize(line);
-  return canonical.ok() && *canonical == line;
 }
 
 void AppendNumber(double number, std::string* out) {

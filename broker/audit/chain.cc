@@ -6,13 +6,7 @@ namespace credbroker::audit {
 
 absl::StatusOr<Chain> Chain::Load(const std::string& folder, uint64_t size) {
   ASSIGN_OR_RETURN(TileWriter tiles, TileWriter::Load(folder, size));
-  ASSIGN_OR_RETURN(CompactRange range, LoadRange(TileNodes(folder, size), size));
-  return Chain(std::move(tiles), std::move(range));
-}
-
-void Chain::Append(const Hash& leaf) {
-  range_.Append(leaf);
-  tiles_.Append(leaf);
+  return Chain(std::move(tiles));
 }
 
 void Chain::AppendLines(std::string_view lines) {

@@ -19,18 +19,18 @@ class Chain {
   // Goes on behind `size` entries, from the folder's tiles. Fails kFileUnreadable when tiles are missing.
   static absl::StatusOr<Chain> Load(const std::string& folder, uint64_t size);
 
-  void Append(const Hash& leaf);
+  void Append(const Hash& leaf) { tiles_.Append(leaf); }
   // Whole lines, each with its newline.
   void AppendLines(std::string_view lines);
   absl::Status SaveTiles() { return tiles_.Save(); }
 
-  uint64_t size() const { return range_.size(); }
-  Hash Root() const { return range_.Root(); }
+  uint64_t size() const { return tiles_.size(); }
+  // Costs up to some hundred hashes: for a checkpoint, not for each entry.
+  Hash Root() const { return tiles_.Range().Root(); }
 
  private:
-  Chain(TileWriter tiles, CompactRange range) : tiles_(std::move(tiles)), range_(std::move(range)) {}
+  explicit Chain(TileWriter tiles) : tiles_(std::move(tiles)) {}
   TileWriter tiles_;
-  CompactRange range_;
 };
 
 }  // namespace credbroker::audit

@@ -1,5 +1,7 @@
 #include "audit/intents.h"
 
+#include <string.h>
+
 #include <algorithm>
 
 #include "audit/reader.h"
@@ -21,23 +23,35 @@ uint64_t LoadOpenFrom(const std::string& folder, uint64_t size) {
   return index <= size ? index : 0;
 }
 
+struct Member {
+  std::string_view value, rest;
+};
+
+// A quote inside of a text is escaped, so `"name":"` cannot stand in one. memmem, since a search that stops at each first
+// byte stops at every quote.
+Member AfterMember(std::string_view line, std::string_view opening) {
+  const void* const found = memmem(line.data(), line.size(), opening.data(), opening.size());
+  if (found == nullptr) return {};
+  const std::size_t at = static_cast<std::size_t>(static_cast<const char*>(found) - line.data());
+  const std::string_view rest = line.substr(at + opening.size());
+  return {rest.substr(0, rest.find('"')), rest};
+}
+
 }  // namespace
 
 std::string_view PlainMember(std::string_view line, std::string_view name) {
-  // A quote inside of a text is escaped, so `"name":"` cannot stand in one.
-  const std::string needle = base::StrCat('"', name, "\":\"");
-  const std::size_t at = line.find(needle);
-  if (at == std::string_view::npos) return {};
-  const std::string_view value = line.substr(at + needle.size());
-  return value.substr(0, value.find('"'));
+  return AfterMember(line, base::StrCat('"', name, "\":\"")).value;
 }
 
 void IntentSet::Scan(uint64_t index, std::string_view line) {
-  const std::string_view kind = PlainMember(line, "kind");
-  if (kind == "intent") {
-    open_[std::string(PlainMember(line, "request_id"))] = index;
-  } else if (kind == "outcome") {
-    open_.erase(std::string(PlainMember(line, "request_id")));
+  // Members are sorted: the id stands behind the kind.
+  const Member kind = AfterMember(line, "\"kind\":\"");
+  if (kind.value != "intent" && kind.value != "outcome") return;
+  key_.assign(AfterMember(kind.rest, "\"request_id\":\"").value);
+  if (kind.value == "intent") {
+    open_.insert_or_assign(key_, index);
+  } else {
+    open_.erase(key_);
   }
 }
 

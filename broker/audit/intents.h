@@ -25,6 +25,7 @@ class IntentSet {
 
  private:
   std::unordered_map<std::string, uint64_t> open_;  // request id -> index
+  std::string key_;                                 // scratch of Scan
 };
 
 // The value of a text member of a canonical record line, or an empty view. Only for names whose values are our own

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 
-#include "audit/canonical.h"
+#include "audit/json_text.h"
 #include "base/str.h"
-#include "base/text.h"
-#include "crypto/hash.h"
 
 namespace credbroker::audit {
 namespace {
@@ -116,84 +115,14 @@ constexpr auto kRules = [] {
   return rules;
 }();
 
-// Bytes that stand for themselves both in base::EscapeText and in a JSON string.
-constexpr auto kPlain = [] {
-  std::array<bool, 256> plain{};
-  for (std::size_t c = 0x20; c < 0x7F; ++c) plain[c] = c != '"' && c != '\\';
-  return plain;
-}();
-
-// How tokens begin: ours, also percent-encoded, and those of well-known providers.
-constexpr std::array<std::string_view, 15> kTokenStarts = {
-    "cbt_", "cbt%5f", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-ant-", "sk-proj-",
-    "xoxb-", "xoxp-", "akia", "asia"};
-constexpr std::size_t kMinTokenBytes = 16;
-
-constexpr auto kTokenFirst = [] {
-  std::array<bool, 256> first{};
-  for (const std::string_view start : kTokenStarts) {
-    first[static_cast<uint8_t>(start[0])] = first[static_cast<uint8_t>(start[0] - 32)] = true;
-  }
-  return first;
-}();
-
-constexpr auto kTokenByte = [] {
-  std::array<bool, 256> token{};
-  for (const char c : std::string_view("_-.%0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
-    token[static_cast<uint8_t>(c)] = true;
-  }
-  return token;
-}();
-
-// Length of the run of token bytes at the start of `text`.
-std::size_t RunLength(std::string_view text) {
-  std::size_t length = 0;
-  while (length < text.size() && kTokenByte[static_cast<uint8_t>(text[length])]) ++length;
-  return length;
-}
-
-bool BeginsToken(std::string_view run) {
-  if (run.size() < kMinTokenBytes || !kTokenFirst[static_cast<uint8_t>(run[0])]) return false;
-  for (const std::string_view start : kTokenStarts) {
-    // Two letters tell most apart before the call.
-    if ((run[0] | 0x20) != start[0] || (run[1] | 0x20) != start[1]) continue;
-    if (base::EqualsIgnoreCase(run.substr(0, start.size()), start)) return true;
-  }
-  return false;
-}
-
-bool HoldsToken(std::string_view text) {
-  while (text.size() >= kMinTokenBytes) {
-    const std::size_t length = RunLength(text);
-    const std::string_view run = text.substr(0, length);
-    for (std::size_t at = 0; at + kMinTokenBytes <= length; ++at) {
-      if (BeginsToken(run.substr(at))) return true;
-    }
-    text.remove_prefix(std::min(length + 1, text.size()));
-  }
-  return false;
-}
-
-void AppendText(std::string_view text, FieldClass field_class, std::size_t limit, std::string* out) {
-  if (field_class == FieldClass::kHashed && HoldsToken(text)) {
-    return AppendText(MaskTokens(text), FieldClass::kPublic, limit, out);
-  }
-  const bool plain = text.size() <= limit && std::all_of(text.begin(), text.end(), [](char c) {
-                       return kPlain[static_cast<uint8_t>(c)];
-                     });
-  if (!plain) return AppendJsonString(base::EscapeText(text, limit), out);
-  out->push_back('"');
-  out->append(text);
-  out->push_back('"');
-}
-
-void AppendTwo(int64_t number, std::string* out) {
-  out->push_back(static_cast<char>('0' + number / 10));
-  out->push_back(static_cast<char>('0' + number % 10));
+char* PutTwo(int64_t number, char* at) {
+  *at++ = static_cast<char>('0' + number / 10);
+  *at++ = static_cast<char>('0' + number % 10);
+  return at;
 }
 
 // RFC 3339 in UTC with microseconds, as base::TimeText writes it; that one costs ten times as much.
-void AppendTime(absl::Time time, std::string* out) {
+char* PutTime(absl::Time time, char* at) {
   const int64_t micros = std::clamp<int64_t>(absl::ToUnixMicros(time), 0, 253'402'300'799'999'999);
   const int64_t seconds = micros / 1'000'000;
   // Days to a civil date in the proleptic Gregorian calendar, counted from 0000-03-01 in eras of 400 years.
@@ -205,125 +134,185 @@ void AppendTime(absl::Time time, std::string* out) {
   const int64_t shifted = (5 * day_of_year + 2) / 153;
   const int64_t month = shifted < 10 ? shifted + 3 : shifted - 9;
   const int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  AppendTwo(year / 100, out);
-  AppendTwo(year % 100, out);
-  out->push_back('-');
-  AppendTwo(month, out);
-  out->push_back('-');
-  AppendTwo(day_of_year - (153 * shifted + 2) / 5 + 1, out);
-  out->push_back('T');
-  AppendTwo(seconds % 86400 / 3600, out);
-  out->push_back(':');
-  AppendTwo(seconds % 3600 / 60, out);
-  out->push_back(':');
-  AppendTwo(seconds % 60, out);
-  out->push_back('.');
-  AppendTwo(micros % 1'000'000 / 10'000, out);
-  AppendTwo(micros % 10'000 / 100, out);
-  AppendTwo(micros % 100, out);
-  out->push_back('Z');
+  at = PutTwo(year % 100, PutTwo(year / 100, at));
+  *at++ = '-';
+  at = PutTwo(month, at);
+  *at++ = '-';
+  at = PutTwo(day_of_year - (153 * shifted + 2) / 5 + 1, at);
+  *at++ = 'T';
+  at = PutTwo(seconds % 86400 / 3600, at);
+  *at++ = ':';
+  at = PutTwo(seconds % 3600 / 60, at);
+  *at++ = ':';
+  at = PutTwo(seconds % 60, at);
+  *at++ = '.';
+  at = PutTwo(micros % 100, PutTwo(micros % 10'000 / 100, PutTwo(micros % 1'000'000 / 10'000, at)));
+  *at++ = 'Z';
+  return at;
 }
 
-// One pass over the table with all limits divided by `divisor`.
+// Each text and number begins with the field's opening, written as one block of fixed size.
+constexpr std::size_t kOpeningBytes = 32;
+struct Opening {
+  std::array<char, kOpeningBytes> bytes{};  // `"name":` and a quote for texts
+  std::size_t size = 0;
+};
+constexpr auto kOpenings = [] {
+  std::array<Opening, kFields.size()> openings{};
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    Opening& opening = openings[i];
+    const auto put = [&](std::string_view piece) {
+      for (const char c : piece) opening.bytes[opening.size++] = c;
+    };
+    put("\"");
+    put(kFields[i].name);
+    put("\":");
+    const Shape shape = kFields[i].shape;
+    if (shape == Shape::kText || shape == Shape::kKind || shape == Shape::kId || shape == Shape::kTime) put("\"");
+  }
+  return openings;
+}();
+
+// One pass over the table with all limits divided by `divisor`. Writes through a pointer into the line's memory: at some
+// fifty pieces a record the checks of std::string::append would cost more than the copies.
 class Writer {
  public:
   Writer(const Record& record, std::size_t divisor, JsonLine* line)
       : record_(record), divisor_(divisor), line_(line), out_(&line->text) {}
 
   void Write() {
-    out_->clear();
-    out_->push_back('{');
-    for (const Field& field : kFields) WriteField(field);
-    out_->back() = '}';
+    out_->resize(2048);  // most records need less; Room makes more
+    at_ = out_->data();
+    *at_++ = '{';
+    for (std::size_t i = 0; i < kFields.size(); ++i) WriteField(kFields[i], kOpenings[i]);
+    at_[-1] = '}';
+    out_->resize(Size());
   }
 
  private:
-  void Name(const Field& field) {
-    out_->push_back('"');
-    out_->append(field.name);
-    out_->append("\":");
+  std::size_t Size() const { return static_cast<std::size_t>(at_ - out_->data()); }
+
+  // Room for `bytes` more and the small change around them.
+  void Room(std::size_t bytes) {
+    const std::size_t size = Size();
+    const std::size_t wanted = size + bytes + 2 * kOpeningBytes;
+    if (wanted <= out_->size()) return;
+    out_->resize(2 * wanted);
+    at_ = out_->data() + size;
+  }
+  void Put(std::string_view piece) {
+    std::memcpy(at_, piece.data(), piece.size());
+    at_ += piece.size();
+  }
+  void Open(const Opening& opening) {
+    std::memcpy(at_, opening.bytes.data(), kOpeningBytes);
+    at_ += opening.size;
+  }
+  // The rest of what `write` appends to a string of its own: the rare and the long.
+  template <typename Write>
+  void Slowly(Write write) {
+    out_->resize(Size());
+    write(out_);
+    const std::size_t size = out_->size();
+    out_->resize(size + 2 * kOpeningBytes);
+    at_ = out_->data() + size;
   }
 
-  void WriteField(const Field& field) {
+  void WriteField(const Field& field, const Opening& opening) {
     switch (field.shape) {
       case Shape::kNone: return;
-      case Shape::kText: return Text(field, record_.*field.text);
-      case Shape::kInt: return Whole(field, record_.*field.number);
-      case Shape::kInt64: return Whole(field, record_.*field.large);
-      case Shape::kSchema: return Whole(field, kRecordSchema);
-      case Shape::kKind: return Text(field, model::RecordKindName(record_.kind), kShort);
-      case Shape::kList: return Elements(field, record_.*field.list);
-      case Shape::kRefs: return Refs(field);
+      case Shape::kText: return Text(field, opening, record_.*field.text);
+      case Shape::kInt: return Whole(opening, record_.*field.number);
+      case Shape::kInt64: return Whole(opening, record_.*field.large);
+      case Shape::kSchema: return Whole(opening, kRecordSchema);
+      case Shape::kKind: return Text(field, opening, model::RecordKindName(record_.kind), kShort);
+      case Shape::kList: return Elements(field, opening, record_.*field.list);
+      case Shape::kRefs: return Refs(field, opening);
       case Shape::kId: {
-        Name(field);
-        out_->push_back('"');
-        line_->id_at = out_->size();
-        out_->append("\",");
-        return;
+        Room(0);
+        Open(opening);
+        line_->id_at = Size();
+        return Put("\",");
       }
       case Shape::kTime: {
-        Name(field);
-        out_->push_back('"');
-        AppendTime(record_.time, out_);
-        out_->append("\",");
-        return;
+        Room(0);
+        Open(opening);
+        at_ = PutTime(record_.time, at_);
+        return Put("\",");
       }
     }
   }
 
-  void Text(const Field& field, std::string_view text, std::size_t limit = 0) {
+  void Text(const Field& field, const Opening& opening, std::string_view text, std::size_t limit = 0) {
     if (text.empty()) return;
-    Name(field);
-    AppendText(text, field.field_class, std::max(limit, field.limit) / divisor_, out_);
-    out_->push_back(',');
+    limit = std::max(limit, field.limit) / divisor_;
+    Room(text.size());
+    Open(opening);
+    if (text.size() <= limit && IsPlain(text) && !(field.field_class == FieldClass::kHashed && HoldsToken(text))) {
+      Put(text);
+      return Put("\",");
+    }
+    --at_;  // the quote comes with the text
+    Slowly([&](std::string* out) { AppendText(text, field.field_class, limit, out); });
+    Put(",");
   }
 
-  void Whole(const Field& field, int64_t number) {
+  void Whole(const Opening& opening, int64_t number) {
     if (number < 0) return;
-    Name(field);
-    base::StrAppend(out_, std::min(number, kMaxExact), ',');
+    Room(0);
+    Open(opening);
+    at_ = std::to_chars(at_, at_ + 20, std::min(number, kMaxExact)).ptr;
+    *at_++ = ',';
   }
 
-  void Elements(const Field& field, const std::vector<std::string>& list) {
+  void Elements(const Field& field, const Opening& opening, const std::vector<std::string>& list) {
     if (list.empty()) return;
-    Name(field);
-    out_->push_back('[');
-    const std::size_t shown = std::min(list.size(), kMaxElements / divisor_);
-    for (std::size_t i = 0; i < shown; ++i) {
-      AppendText(list[i], field.field_class, field.limit / divisor_, out_);
-      out_->push_back(',');
-    }
-    if (shown < list.size()) base::StrAppend(out_, "\"...[", list.size(), " in all]\",");
-    out_->back() = ']';
-    out_->push_back(',');
+    Room(0);
+    Open(opening);
+    Slowly([&](std::string* out) {
+      out->push_back('[');
+      const std::size_t shown = std::min(list.size(), kMaxElements / divisor_);
+      for (std::size_t i = 0; i < shown; ++i) {
+        AppendText(list[i], field.field_class, field.limit / divisor_, out);
+        out->push_back(',');
+      }
+      if (shown < list.size()) base::StrAppend(out, "\"...[", list.size(), " in all]\",");
+      out->back() = ']';
+      out->push_back(',');
+    });
   }
 
-  void Refs(const Field& field) {
+  void Refs(const Field& field, const Opening& opening) {
     if (record_.refs.empty()) return;
-    Name(field);
-    out_->push_back('[');
-    const std::size_t shown = std::min(record_.refs.size(), kMaxElements / divisor_);
-    for (std::size_t i = 0; i < shown; ++i) {
-      const model::RecordRef& ref = record_.refs[i];
-      out_->append("{\"change\":");
-      AppendText(ref.change, FieldClass::kHashed, 64 / divisor_, out_);
-      out_->append(",\"new_id\":");
-      AppendText(ref.new_id, FieldClass::kHashed, 64, out_);
-      out_->append(",\"old_id\":");
-      AppendText(ref.old_id, FieldClass::kHashed, 64, out_);
-      out_->append(",\"ref\":");
-      AppendText(ref.ref, FieldClass::kHashed, field.limit / divisor_, out_);
-      out_->append("},");
-    }
-    if (shown < record_.refs.size()) base::StrAppend(out_, "{\"ref\":\"...[", record_.refs.size(), " in all]\"},");
-    out_->back() = ']';
-    out_->push_back(',');
+    Room(0);
+    Open(opening);
+    Slowly([&](std::string* out) {
+      out->push_back('[');
+      const std::size_t shown = std::min(record_.refs.size(), kMaxElements / divisor_);
+      for (std::size_t i = 0; i < shown; ++i) AppendRef(record_.refs[i], field.limit, out);
+      if (shown < record_.refs.size()) base::StrAppend(out, "{\"ref\":\"...[", record_.refs.size(), " in all]\"},");
+      out->back() = ']';
+      out->push_back(',');
+    });
+  }
+
+  void AppendRef(const model::RecordRef& ref, std::size_t limit, std::string* out) const {
+    out->append("{\"change\":");
+    AppendText(ref.change, FieldClass::kHashed, 64 / divisor_, out);
+    out->append(",\"new_id\":");
+    AppendText(ref.new_id, FieldClass::kHashed, 64, out);
+    out->append(",\"old_id\":");
+    AppendText(ref.old_id, FieldClass::kHashed, 64, out);
+    out->append(",\"ref\":");
+    AppendText(ref.ref, FieldClass::kHashed, limit / divisor_, out);
+    out->append("},");
   }
 
   const Record& record_;
   const std::size_t divisor_;
   JsonLine* const line_;
   std::string* const out_;
+  char* at_ = nullptr;
 };
 
 }  // namespace
@@ -341,26 +330,6 @@ void FormatRecord(const model::Record& record, JsonLine* line) {
     Writer(record, divisor, line).Write();
     if (line->text.size() + kRoomForId <= kMaxLineBytes) return;
   }
-}
-
-std::string TokenFingerprint(std::string_view token) {
-  return base::StrCat("[token:", std::string_view(crypto::Sha256Hex(token)).substr(0, 16), ']');
-}
-
-std::string MaskTokens(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::string_view run = text.substr(0, RunLength(text));
-    std::size_t at = 0;
-    while (at < run.size() && !BeginsToken(run.substr(at))) ++at;
-    out.append(run, 0, at);
-    if (at < run.size()) out += TokenFingerprint(run.substr(at));
-    text.remove_prefix(run.size());
-    if (text.empty()) break;
-    out.push_back(text[0]);  // no token byte
-    text.remove_prefix(1);
-  }
-  return out;
 }
 
 }  // namespace credbroker::audit

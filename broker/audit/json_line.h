@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "audit/json_text.h"
 #include "model/record.h"
 
 namespace credbroker::audit {
@@ -14,13 +15,6 @@ namespace credbroker::audit {
 inline constexpr std::size_t kMaxLineBytes = 16 * 1024;
 inline constexpr std::size_t kMaxLeafBytes = 64 * 1024 - 1;
 inline constexpr int kRecordSchema = 1;
-
-// How a field of the record may appear in the ledger.
-enum class FieldClass {
-  kPublic,  // as text, escaped and cut: words and ids of ours
-  kHashed,  // the same, for what strangers may choose: a token or key in it appears as its fingerprint only
-  kNever,   // not at all: such a name is in no line
-};
 
 struct FieldRule {
   std::string_view name;
@@ -45,12 +39,5 @@ struct JsonLine {
 // A text that looks like a token of this product, or like a well-known provider's key, is replaced by its fingerprint.
 // Pure, thread-safe.
 void FormatRecord(const model::Record& record, JsonLine* line);
-
-// How a token appears in records: `[token:` + 16 hex digits of its SHA-256 + `]`.
-std::string TokenFingerprint(std::string_view token);
-
-// `text` with everything that looks like a token or key replaced by its fingerprint. For texts that go elsewhere
-// than into a record (logs, replies).
-std::string MaskTokens(std::string_view text);
 
 }  // namespace credbroker::audit

@@ -48,6 +48,11 @@ bool IsLedgerName(std::string_view name) {
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string_view::npos;
 }
 
+absl::Status CheckIntent(const model::Record& record) {
+  if (record.kind == model::RecordKind::kIntent && !record.request_id.empty()) return absl::OkStatus();
+  return base::Error(ErrorCode::kInternal, "an intent needs its kind and a request id");
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(const std::string& folder, const std::string& origin,
@@ -92,12 +97,22 @@ void Ledger::WhenDurable(Position position, std::function<void(absl::Status)> do
 }
 
 absl::StatusOr<IntentReceipt> Ledger::AppendIntent(const model::Record& record) {
-  if (record.kind != model::RecordKind::kIntent || record.request_id.empty()) {
-    return base::Error(ErrorCode::kInternal, "an intent needs its kind and a request id");
-  }
+  RETURN_IF_ERROR(CheckIntent(record));
   Position position;
   RETURN_IF_ERROR(impl_->Append(record, &position));
-  return IntentReceipt(position, record.request_id);
+  return IntentReceipt(position);
+}
+
+absl::StatusOr<StagedIntent> Ledger::StageIntent(const model::Record& record) {
+  RETURN_IF_ERROR(CheckIntent(record));
+  Position position;
+  RETURN_IF_ERROR(impl_->Stage(record, &position));
+  return StagedIntent(position);
+}
+
+absl::StatusOr<IntentReceipt> Ledger::Commit(const StagedIntent& intent) {
+  RETURN_IF_ERROR(impl_->Commit(intent.position()));
+  return IntentReceipt(intent.position());
 }
 
 absl::Status Ledger::Impl::Append(const model::Record& record, Position* position) {
@@ -128,7 +143,26 @@ absl::Status Ledger::Impl::AppendLater(const model::Record& record) {
   FormatRecord(record, &line);
   const std::lock_guard lock(mu_);
   if (closed_) return Ready();
-  if (pending_.size() + line.text.size() > kMaxPendingBytes) {
+  return AddPending(line, kMaxPendingBytes);
+}
+
+absl::Status Ledger::Impl::Stage(const model::Record& record, Position* position) {
+  thread_local JsonLine line;
+  FormatRecord(record, &line);
+  const std::lock_guard lock(mu_);
+  absl::Status ready = Ready();
+  // On a disk that refuses, the next intent must not take a place that nobody can give it.
+  if (ready.ok() && failing_) ready = WritePending();
+  if (!ready.ok()) {
+    ++health_.failed_appends;
+    return Unavailable(ready);
+  }
+  position->index = written_ + pending_count_;
+  return AddPending(line, kMaxPendingBytes / 2);  // the other half is for outcomes
+}
+
+absl::Status Ledger::Impl::AddPending(const JsonLine& line, std::size_t limit) {
+  if (pending_.size() + line.text.size() > limit) {
     ++health_.failed_appends;
     return Unavailable(health_.last_error);
   }
@@ -136,6 +170,16 @@ absl::Status Ledger::Impl::AppendLater(const model::Record& record) {
   ++pending_count_;
   if (idle_) Wake();
   return absl::OkStatus();
+}
+
+absl::Status Ledger::Impl::Commit(Position position) {
+  const std::lock_guard lock(mu_);
+  if (position.index < written_) return absl::OkStatus();
+  absl::Status ready = Ready();
+  if (ready.ok()) ready = WritePending();
+  if (ready.ok()) return absl::OkStatus();
+  ++health_.failed_appends;
+  return Unavailable(ready);
 }
 
 void Ledger::Impl::WhenDurable(Position position, Done done) {

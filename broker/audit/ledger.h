@@ -44,13 +44,22 @@ struct Position {
 class IntentReceipt {
  public:
   Position position() const { return position_; }
-  const std::string& request_id() const { return request_id_; }
 
  private:
   friend class Ledger;
-  IntentReceipt(Position position, std::string request_id) : position_(position), request_id_(std::move(request_id)) {}
+  explicit IntentReceipt(Position position) : position_(position) {}
   Position position_;
-  std::string request_id_;
+};
+
+// An intent that has its place and is not written yet; only a Ledger makes one. Good for Commit, and for nothing else.
+class StagedIntent {
+ public:
+  Position position() const { return position_; }
+
+ private:
+  friend class Ledger;
+  explicit StagedIntent(Position position) : position_(position) {}
+  Position position_;
 };
 
 // An intent for which the ledger holds no outcome; its effect may or may not have happened.
@@ -89,7 +98,7 @@ struct LedgerHealth {
 //
 // A disk that does not keep up (16 MiB not yet synced) makes appends fail, so that the bound of Durability holds.
 //
-// Thread-safe. An append costs one write(2) under a short lock; it never waits for a sync, a checkpoint or a recovery.
+// Thread-safe. An append or a batch of staged intents costs one write(2) under a short lock; it never waits for a sync, a checkpoint or a recovery.
 class Ledger {
  public:
   // Opens or creates. Takes over whole entries beyond the checkpoint, sets a torn tail aside, goes on after it.
@@ -112,6 +121,13 @@ class Ledger {
   // Append for a record of kind intent, with the receipt that lending a credential takes. Fails as Append does, and
   // kInternal for a record of another kind or without a request id.
   absl::StatusOr<IntentReceipt> AppendIntent(const model::Record& record);
+
+  // AppendIntent in two halves, so that the intents of requests that come together share one write: first all stage,
+  // then all commit, and the first Commit writes for all. Stage fails as AppendIntent does, and leaves nothing behind.
+  // When Commit fails (kLedgerUnavailable) nothing may happen on the intent's account, but it keeps its place and may
+  // be written later: its owner closes it with an outcome, by AppendLater.
+  absl::StatusOr<StagedIntent> StageIntent(const model::Record& record);
+  absl::StatusOr<IntentReceipt> Commit(const StagedIntent& intent);
 
   // Appends a record that nobody waits for (an outcome): it is written with the next Append, or within max_trail.
   // Order in the ledger is the order of calls. Fails kLedgerUnavailable when 1 MiB of such lines

@@ -36,6 +36,8 @@ class Ledger::Impl {
 
   absl::Status Append(const model::Record& record, Position* position);
   absl::Status AppendLater(const model::Record& record);
+  absl::Status Stage(const model::Record& record, Position* position);
+  absl::Status Commit(Position position);
   void WhenDurable(Position position, std::function<void(absl::Status)> done);
   absl::Status Flush();
   absl::Status Close();
@@ -54,6 +56,7 @@ class Ledger::Impl {
 
   // All with mu_ held.
   absl::Status Ready() const;
+  absl::Status AddPending(const JsonLine& line, std::size_t limit);
   absl::Status WritePending();
   void Note(const absl::Status& error);
   void Wake();

@@ -118,6 +118,20 @@ void TileWriter::Add(std::size_t number, const Hash& hash) {
   Add(number + 1, root);
 }
 
+CompactRange TileWriter::Range() const {
+  std::vector<Hash> peaks;
+  for (std::size_t number = levels_.size(); number-- > 0;) {
+    const std::vector<Hash>& hashes = levels_[number].hashes;
+    std::size_t begin = 0;
+    for (std::size_t width = kTileWidth / 2; width > 0; width /= 2) {
+      if ((hashes.size() & width) == 0) continue;
+      peaks.push_back(Fold(&hashes[begin], width));
+      begin += width;
+    }
+  }
+  return CompactRange(size(), std::move(peaks));
+}
+
 absl::Status TileWriter::Save() {
   while (!ready_.empty()) {
     RETURN_IF_ERROR(WriteTile(folder_, ready_.front().first, ready_.front().second), "writing a hash tile");

@@ -43,6 +43,10 @@ class TileWriter {
   static absl::StatusOr<TileWriter> Load(const std::string& folder, uint64_t size);
 
   void Append(const Hash& leaf) { Add(0, leaf); }
+  uint64_t size() const { return levels_[0].full * kTileWidth + levels_[0].hashes.size(); }
+  // The tree so far, made from the partial tiles: nodes above the leaves are hashed when a tile is full or asked for,
+  // not twice.
+  CompactRange Range() const;
   // Writes the tiles that became full, and the partial ones; removes the partial ones written before. Tiles can be made
   // anew from the entries, so they are not synced. Fails kDiskFull, kFileUnwritable; call again later.
   absl::Status Save();

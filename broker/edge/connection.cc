@@ -45,7 +45,7 @@ class Connection {
   base::Task<bool> WaitForBytes(net::Deadline deadline);
   base::Task<bool> AnswerConnect(Refusal refusal, wire::Persist persist);
   base::Task<void> RefuseHead(ErrorCode code);
-  gate::RequestInfo Info(std::string_view channel) { return {worker_.gate.NewRequestId(), channel, client_.peer().Text(), {}}; }
+  gate::RequestInfo Info(std::string_view channel) { return {worker_.gate.NewRequestId(), channel, open_.peer_text(), {}}; }
   void Known();
 
   Worker& worker_;

@@ -19,7 +19,7 @@ namespace credbroker::edge {
 // One open connection of a sandbox, as the sweep sees it. Lives in the coroutine that serves it.
 class OpenConnection : public net::ListNode {
  public:
-  explicit OpenConnection(net::Stream& stream) : stream_(stream) {}
+  explicit OpenConnection(net::Stream& stream) : stream_(stream), peer_text_(stream.peer().Text()) {}
 
   // From now on the connection lives only as long as this CONNECT would still be allowed to this caller.
   void Belongs(std::shared_ptr<const gate::Caller> caller, model::Facts facts) {
@@ -41,12 +41,14 @@ class OpenConnection : public net::ListNode {
 
   bool known() const { return connect_caller_ != nullptr || request_caller_ != nullptr; }
   net::Stream& stream() const { return stream_; }
+  const std::string& peer_text() const { return peer_text_; }
 
  private:
   friend class Connections;
   bool StillAllowed(gate::Gate& gate) const;
 
   net::Stream& stream_;
+  const std::string peer_text_;
   std::shared_ptr<const gate::Caller> connect_caller_;
   std::shared_ptr<const gate::Caller> request_caller_;
   model::Facts facts_;

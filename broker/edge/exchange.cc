@@ -76,7 +76,7 @@ base::Task<bool> Exchange::Serve() {
 }
 
 gate::RequestInfo Exchange::Info() const {
-  return {request_id_, ChannelName(door_.kind), client_.peer().Text(), request_.query_names};
+  return {request_id_, ChannelName(door_.kind), connection_.peer_text(), request_.query_names};
 }
 
 // The proxy's listener wants its own login; inside a tunnel the CONNECT's caller counts, and a token shown again must be of

@@ -15,14 +15,15 @@ base::Task<absl::StatusOr<std::shared_ptr<const gate::Lease>>> LeaseCache::Borro
   // The user name is part of what must be scrubbed, so it is part of what a lease is.
   const std::string key = base::StrCat(session, " ", use.name, " ", use.placement.username);
   const absl::Time now = clock_.Now();
+  const auto found = entries_.find(key);
+  if (found != entries_.end() && now < found->second.refresh_at) co_return found->second.lease;
   const auto launch = [this, &use, &session, version = allow->policy_version, intent = receipt.position().index](auto landing) {
     Launch(use, session, version, intent, std::move(landing));
   };
   const auto keep = [this, key, credential = use.name, epoch = epoch_](const LeasePtr& lease) { Keep(key, credential, epoch, lease); };
-  const auto found = entries_.find(key);
   if (found != entries_.end() && now < found->second.lease->expires_at) {
     LeasePtr lease = found->second.lease;
-    if (now >= found->second.refresh_at) flights_.Refresh(key, launch, keep);
+    flights_.Refresh(key, launch, keep);
     co_return std::move(lease);
   }
   co_return co_await flights_.Join(key, launch, keep, net::Deadline::At(deadline));

@@ -28,21 +28,6 @@ void WriteChunk(net::Stream& stream, std::string_view piece) {
   stream.Write(wire::kChunkEnd);
 }
 
-// Lets the loop's other coroutines run.
-class Yield final : private net::Waiter {
- public:
-  explicit Yield(net::Loop& loop) : loop_(loop) {}
-  bool await_ready() const noexcept { return false; }
-  void await_suspend(std::coroutine_handle<> waiting) {
-    handle = waiting;
-    loop_.Defer(this);
-  }
-  void await_resume() const noexcept {}
-
- private:
-  net::Loop& loop_;
-};
-
 }  // namespace
 
 Relay::Relay(ClientSide client, net::Stream& upstream, UpBody body, const gate::Passage& passage, const EdgeOptions& options)

@@ -24,11 +24,12 @@ namespace {
 
 using base::ErrorCode;
 
-// The gate's wait for the disk, on this loop.
-class LoopDurableWait final : public gate::DurableWait {
+// The gate's waits, on this loop.
+class LoopLedgerWait final : public gate::LedgerWait {
  public:
-  explicit LoopDurableWait(net::Loop& loop) : loop_(loop) {}
-  base::Task<absl::Status> Wait(audit::Ledger& ledger, audit::Position position, absl::Duration deadline) override {
+  explicit LoopLedgerWait(net::Loop& loop) : loop_(loop) {}
+  base::Task<void> Company() override { co_await net::NextBatch(loop_); }
+  base::Task<absl::Status> Durable(audit::Ledger& ledger, audit::Position position, absl::Duration deadline) override {
     net::Completion<absl::Status> durable(loop_);
     ledger.WhenDurable(position, [setter = durable.setter()](absl::Status status) { setter.Set(std::move(status)); });
     const std::optional<absl::Status> status = co_await durable.Wait(net::Deadline::At(deadline));
@@ -67,7 +68,7 @@ class OneLoopServer final : public Server {
     leases_.emplace(loop_, *link_, clock_);
     leaves_.emplace(loop_, *link_, clock_, leaf_key_, leaf_public_key_);
     upstreams_.emplace(loop_, resolver_, own_, options_.limits);
-    gate_.emplace(board_, *ledger_, *leases_, durable_, clock_, gate::GateOptions());
+    gate_.emplace(board_, *ledger_, *leases_, ledger_wait_, clock_, gate::GateOptions());
     worker_.emplace(Worker{loop_, *gate_, *upstreams_, *leaves_, connections_, options_.limits});
     return absl::OkStatus();
   }
@@ -172,7 +173,7 @@ class OneLoopServer final : public Server {
   net::Loop loop_;  // below what its tasks use: its end destroys them first
   net::OwnListeners own_;
   net::SystemResolver resolver_;
-  LoopDurableWait durable_{loop_};
+  LoopLedgerWait ledger_wait_{loop_};
   std::optional<Upstreams> upstreams_;
   std::unique_ptr<net::Listener> proxy_, gateway_;
   std::shared_ptr<const net::TlsKey> leaf_key_;

@@ -33,12 +33,12 @@ void DescribeGit(const model::GitFacts& git, model::Record* record) {
 
 }  // namespace
 
-Gate::Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, DurableWait& durable, const base::Clock& clock,
+Gate::Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, LedgerWait& wait, const base::Clock& clock,
            GateOptions options)
     : board_(board),
       ledger_(ledger),
       leases_(leases),
-      durable_(durable),
+      wait_(wait),
       clock_(clock),
       options_(options),
       callers_(options.max_callers),
@@ -85,41 +85,53 @@ bool Gate::NeedsAncestry(const Caller& caller, const Facts& facts) {
 base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const Facts& facts, RequestInfo info,
                                      absl::Duration deadline) {
   if (const ErrorCode code = CheckCaller(*caller); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
-  const model::Decision decision = policy::Decide(facts, caller->grant, state().rules, clock_.Now());
+  model::Decision decision = policy::Decide(facts, caller->grant, state().rules, clock_.Now());
   if (const model::Deny* deny = decision.deny()) co_return RecordDeny(caller.get(), facts, info, *deny);
-  const model::Allow& allow = *decision.allow();
-  if (const ErrorCode code = CheckAllow(*caller, facts, allow); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
-
-  auto record = std::make_unique<model::Record>(NewRecord(caller.get(), facts, info));
-  record->kind = RecordKind::kIntent;
-  record->rule = allow->rule;
-  record->effect_class = allow->effect_class;
-  record->service = allow->service;
-  record->exception = allow->exception;
-  record->policy_version = allow->policy_version;
-  if (allow->credential != nullptr) record->credential = allow->credential->name;
-  absl::StatusOr<audit::IntentReceipt> receipt = ledger_.AppendIntent(*record);
-  if (!receipt.ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
-  const audit::Position position = receipt->position();
-  Passage passage(this, allow, *std::move(receipt), std::move(record), clock_.Monotonic());
-  if (ledger_.durability() == audit::Durability::kSync) {
-    const absl::Status durable = co_await durable_.Wait(ledger_, position, deadline);
-    if (!durable.ok()) {
-      Close(passage, {Outcome::Result::kFailed, ErrorCode::kLedgerUnavailable});
-      co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
-    }
+  if (const ErrorCode code = CheckAllow(*caller, facts, *decision.allow()); code != ErrorCode::kNone) {
+    co_return Refuse(caller.get(), facts, info, code);
   }
+  Passage passage(decision.TakeAllow());
+  const model::Allow& allow = passage.allow();
+  Describe(caller.get(), facts, info, &passage.state_->record);
+  const absl::Status recorded = co_await Record(passage, deadline);
+  if (!recorded.ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
   NoteUse(*caller, allow);
   if (allow->credential == nullptr) co_return std::move(passage);
 
-  auto lease = co_await leases_.Borrow(passage.allow(), passage.receipt(), caller->grant.session, deadline);
+  auto lease = co_await leases_.Borrow(allow, passage.receipt(), caller->grant.session, deadline);
   if (!lease.ok()) {
     const ErrorCode code = base::CodeOf(lease.status());
     Close(passage, {Outcome::Result::kFailed, code, base::Lookup(code).http_status});
-    co_return Refusal{code, passage.allow()->rule, info.request_id, {}};
+    co_return Refusal{code, allow->rule, info.request_id, {}};
   }
-  passage.lease_ = *std::move(lease);
+  passage.state_->lease = *std::move(lease);
   co_return std::move(passage);
+}
+
+// The intent: in the ledger when this is OK, as durable as the ledger is told to be. Otherwise closed.
+base::Task<absl::Status> Gate::Record(Passage& passage, absl::Duration deadline) {
+  Passage::State& state = *passage.state_;
+  const model::Allow& allow = state.allow;
+  model::Record& record = state.record;
+  record.kind = RecordKind::kIntent;
+  record.rule = allow->rule;
+  record.effect_class = allow->effect_class;
+  record.service = allow->service;
+  record.exception = allow->exception;
+  record.policy_version = allow->policy_version;
+  if (allow->credential != nullptr) record.credential = allow->credential->name;
+  ASSIGN_OR_CO_RETURN(const audit::StagedIntent staged, ledger_.StageIntent(record));
+  state.opened = clock_.Monotonic();
+  state.gate = this;  // from here on somebody must close it
+  co_await wait_.Company();
+  absl::StatusOr<audit::IntentReceipt> receipt = ledger_.Commit(staged);
+  absl::Status status = receipt.status();
+  if (receipt.ok()) state.receipt = *std::move(receipt);
+  if (status.ok() && ledger_.durability() == audit::Durability::kSync) {
+    status = co_await wait_.Durable(ledger_, staged.position(), deadline);
+  }
+  if (!status.ok()) Close(passage, {Outcome::Result::kFailed, ErrorCode::kLedgerUnavailable});
+  co_return status;
 }
 
 std::variant<model::Allow, Refusal> Gate::Judge(const Caller& caller, const Facts& facts, const RequestInfo& info) {
@@ -141,16 +153,16 @@ bool Gate::StillAllowed(const Caller& caller, const Facts& facts) {
 }
 
 void Gate::Close(Passage& passage, const Outcome& outcome) {
-  if (std::exchange(passage.gate_, nullptr) == nullptr) return;
+  if (std::exchange(passage.state_->gate, nullptr) == nullptr) return;
   constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
-  model::Record& record = *passage.record_;
+  model::Record& record = passage.state_->record;
   record.kind = RecordKind::kOutcome;
   record.time = clock_.Now();
   record.outcome = kWords[static_cast<int>(outcome.result)];
   record.status = outcome.status;
   record.bytes_up = outcome.bytes_up;
   record.bytes_down = outcome.bytes_down;
-  record.duration_us = absl::ToInt64Microseconds(clock_.Monotonic() - passage.opened_);
+  record.duration_us = absl::ToInt64Microseconds(clock_.Monotonic() - passage.state_->opened);
   if (outcome.code != ErrorCode::kNone) record.code = base::Lookup(outcome.code).name;
   // A full ledger refuses the next intent by itself; the intent without outcome is closed as unknown at the next start.
   ledger_.AppendLater(record).IgnoreError();
@@ -170,7 +182,8 @@ Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const Request
                                                  options_.anonymous_burst, clock_.Monotonic())) {
     return refusal;  // a stranger's flood must not fill the ledger
   }
-  model::Record record = NewRecord(caller, facts, info);
+  model::Record record;
+  Describe(caller, facts, info, &record);
   record.kind = RecordKind::kDeny;
   record.code = base::Lookup(deny.code).name;
   record.rule = deny.rule;
@@ -182,8 +195,8 @@ Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const Request
   return refusal;
 }
 
-model::Record Gate::NewRecord(const Caller* caller, const Facts& facts, const RequestInfo& info) const {
-  model::Record record;
+void Gate::Describe(const Caller* caller, const Facts& facts, const RequestInfo& info, model::Record* out) const {
+  model::Record& record = *out;
   record.time = clock_.Now();
   record.request_id = info.request_id;
   record.channel = info.channel;
@@ -195,14 +208,13 @@ model::Record Gate::NewRecord(const Caller* caller, const Facts& facts, const Re
   if (facts.authority.port != 0) record.port = facts.authority.port;
   record.path = facts.path;
   if (facts.git) DescribeGit(*facts.git, &record);
-  if (caller == nullptr) return record;
+  if (caller == nullptr) return;
   record.session = caller->grant.session;
   record.token_id = caller->grant.token_id;
   record.parent_token_id = caller->grant.parent_id;
   record.requester = caller->grant.requester;
   record.label = model::LabelName(caller->grant.label);
   record.phase = model::PhaseName(caller->grant.phase);
-  return record;
 }
 
 void Gate::NoteUse(const Caller& caller, const model::Allow& allow) {

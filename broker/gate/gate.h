@@ -32,18 +32,21 @@ class LeaseSource {
                                                                          std::string session, absl::Duration deadline) = 0;
 };
 
-// Waits on the caller's loop until the ledger has `position` on the disk. Fails kLedgerUnavailable.
-class DurableWait {
+// The gate's waits for its ledger, on the caller's loop.
+class LedgerWait {
  public:
-  virtual ~DurableWait() = default;
-  virtual base::Task<absl::Status> Wait(audit::Ledger& ledger, audit::Position position, absl::Duration deadline) = 0;
+  virtual ~LedgerWait() = default;
+  // Lets the other requests at hand stage their intents, so that one write serves all.
+  virtual base::Task<void> Company() = 0;
+  // Until the ledger has `position` on the disk. Fails kLedgerUnavailable.
+  virtual base::Task<absl::Status> Durable(audit::Ledger& ledger, audit::Position position, absl::Duration deadline) = 0;
 };
 
-// What the ledger keeps of a request beside its facts.
+// What the ledger keeps of a request beside its facts. The views outlive the call that it is given to.
 struct RequestInfo {
   std::string request_id;
   std::string_view channel;  // connect, http, gateway, tunnel
-  std::string peer;
+  std::string_view peer;     // ADDRESS:PORT
   std::vector<std::string> query_names;
 };
 
@@ -59,7 +62,7 @@ struct GateOptions {
 // given must outlive it, and it must outlive its passages.
 class Gate {
  public:
-  Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, DurableWait& durable, const base::Clock& clock,
+  Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, LedgerWait& wait, const base::Clock& clock,
        GateOptions options);
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -110,14 +113,15 @@ class Gate {
  private:
   base::ErrorCode CheckCaller(const Caller& caller);
   base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
-  model::Record NewRecord(const Caller* caller, const model::Facts& facts, const RequestInfo& info) const;
+  base::Task<absl::Status> Record(Passage& passage, absl::Duration deadline);
+  void Describe(const Caller* caller, const model::Facts& facts, const RequestInfo& info, model::Record* record) const;
   Refusal RecordDeny(const Caller* caller, const model::Facts& facts, const RequestInfo& info, const model::Deny& deny);
   void NoteUse(const Caller& caller, const model::Allow& allow);
 
   const StateBoard& board_;
   audit::Ledger& ledger_;
   LeaseSource& leases_;
-  DurableWait& durable_;
+  LedgerWait& wait_;
   const base::Clock& clock_;
   const GateOptions options_;
 

@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "audit/ledger.h"
 #include "base/error.h"
+#include "base/pooled.h"
 #include "base/secret.h"
 #include "gate/callers.h"
 #include "model/decision.h"
@@ -38,26 +41,32 @@ struct Outcome {
 // nothing else. Closed exactly once: by Gate::Close, or as `unknown` when it dies (a connection that was cut).
 class Passage {
  public:
-  Passage(Passage&& other) noexcept;
+  Passage(Passage&& other) noexcept = default;
   Passage& operator=(Passage&&) = delete;
   ~Passage();
 
-  const model::Allow& allow() const { return allow_; }
-  const audit::IntentReceipt& receipt() const { return receipt_; }
+  const model::Allow& allow() const { return state_->allow; }
+  const audit::IntentReceipt& receipt() const { return *state_->receipt; }
   // Null when the decision names no credential.
-  const Lease* lease() const { return lease_.get(); }
-  const std::string& request_id() const { return record_->request_id; }
+  const Lease* lease() const { return state_->lease.get(); }
+  const std::string& request_id() const { return state_->record.request_id; }
 
  private:
   friend class Gate;
-  Passage(Gate* gate, model::Allow allow, audit::IntentReceipt receipt, std::unique_ptr<model::Record> record, absl::Duration opened);
+  // In one place that does not move: a passage goes through several hands.
+  struct State : base::Pooled {
+    explicit State(model::Allow granted) : allow(std::move(granted)) {}
 
-  Gate* gate_;  // null once closed
-  model::Allow allow_;
-  audit::IntentReceipt receipt_;
-  std::shared_ptr<const Lease> lease_;
-  std::unique_ptr<model::Record> record_;  // the intent; becomes the outcome
-  absl::Duration opened_;
+    Gate* gate = nullptr;  // set while the ledger holds an intent without outcome
+    model::Allow allow;
+    std::optional<audit::IntentReceipt> receipt;
+    std::shared_ptr<const Lease> lease;
+    model::Record record;  // the intent; becomes the outcome
+    absl::Duration opened;
+  };
+  explicit Passage(model::Allow allow) : state_(std::make_unique<State>(std::move(allow))) {}
+
+  std::unique_ptr<State> state_;
 };
 
 // Why a request does not go on, in the words that the sandbox may read.

@@ -83,6 +83,8 @@ class Decision {
   Decision(Deny deny) : value_(std::move(deny)) {}     // NOLINT(google-explicit-constructor)
   const Allow* allow() const { return std::get_if<Allow>(&value_); }
   const Deny* deny() const { return std::get_if<Deny>(&value_); }
+  // The permission, moved out; only when there is one.
+  Allow TakeAllow() { return std::get<Allow>(std::move(value_)); }
 
  private:
   std::variant<Allow, Deny> value_;

@@ -79,12 +79,34 @@ TEST(LedgerTest, GivesPositionsAndIds) {
   }
   ASSERT_OK_AND_ASSIGN(const IntentReceipt receipt, ledger->AppendIntent(Intent("r-3")));
   EXPECT_EQ(receipt.position().index, 3u);
-  EXPECT_EQ(receipt.request_id(), "r-3");
   EXPECT_THAT(ledger->AppendIntent(Outcome("r-3")), FailsWith(ErrorCode::kInternal));
   EXPECT_THAT(ledger->AppendIntent(Intent("")), FailsWith(ErrorCode::kInternal));
   const std::vector<std::string> lines = Lines(folder / "l");
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(PlainMember(lines[2], "id"), "edge-2");
+}
+
+TEST(LedgerTest, StagedIntentsShareTheWriteOfTheFirstCommit) {
+  const Folder folder;
+  LedgerOptions options;
+  options.max_trail = absl::Hours(1);  // nobody else writes them
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(folder / "l", options));
+  std::vector<StagedIntent> staged;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_OK_AND_ASSIGN(const StagedIntent intent, ledger->StageIntent(Intent(base::StrCat("r-", i))));
+    EXPECT_EQ(intent.position().index, static_cast<uint64_t>(i));
+    staged.push_back(intent);
+  }
+  EXPECT_TRUE(Lines(folder / "l").empty());
+  ASSERT_OK_AND_ASSIGN(const IntentReceipt receipt, ledger->Commit(staged[1]));
+  EXPECT_EQ(receipt.position().index, 1u);
+  EXPECT_EQ(Lines(folder / "l").size(), 3u);
+  EXPECT_THAT(ledger->Commit(staged[0]), IsOk());
+  EXPECT_THAT(ledger->Commit(staged[2]), IsOk());
+  EXPECT_THAT(ledger->StageIntent(Outcome("r-0")), FailsWith(ErrorCode::kInternal));
+  ASSERT_THAT(ledger->Close(), IsOk());
+  EXPECT_THAT(ledger->StageIntent(Intent("late")), FailsWith(ErrorCode::kLedgerUnavailable));
+  ExpectWhole(folder / "l", 3);
 }
 
 TEST(LedgerTest, TrailingRecordsKeepTheOrderOfCalls) {
@@ -336,6 +358,32 @@ TEST(LedgerTest, AFullDiskShutsItAndItRecovers) {
       },
       [&] { std::filesystem::remove(folder / "filler"); });
   EXPECT_EQ(umount(folder.path().c_str()), 0);
+}
+
+TEST(LedgerTest, ACommitThatFailsLeavesAnIntentForItsOwnerToClose) {
+  const Folder folder;
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(folder / "l"));
+  ASSERT_OK_AND_ASSIGN(const StagedIntent staged, ledger->StageIntent(Intent("half")));
+  const rlimit low{1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const bool too_late = *CountEntries(folder / "l") == 1;  // the ledger's own thread was faster
+  if (!too_late) {
+    EXPECT_THAT(ledger->Commit(staged), FailsWith(ErrorCode::kLedgerUnavailable));
+  }
+  EXPECT_THAT(ledger->AppendLater(Outcome("half")), IsOk());
+  WaitUntil([&] { return !ledger->health().writable; });
+  EXPECT_THAT(ledger->StageIntent(Intent("lost")), FailsWith(ErrorCode::kLedgerUnavailable));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  ASSERT_THAT(ledger->Flush(), IsOk());
+  const std::vector<std::string> lines = Lines(folder / "l");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(PlainMember(lines[0], "request_id"), "half");
+  EXPECT_EQ(PlainMember(lines[1], "kind"), "outcome");
+  ASSERT_THAT(ledger->Close(), IsOk());
+  ExpectWhole(folder / "l", 2);
 }
 
 TEST(LedgerTest, RefusesMoreTrailingRecordsThanItMayHold) {

@@ -48,9 +48,10 @@ class FakeLeases final : public LeaseSource {
   std::vector<std::string> asked;
 };
 
-class NoWait final : public DurableWait {
+class NoWait final : public LedgerWait {
  public:
-  base::Task<absl::Status> Wait(audit::Ledger&, audit::Position, absl::Duration) override { co_return absl::OkStatus(); }
+  base::Task<void> Company() override { co_return; }
+  base::Task<absl::Status> Durable(audit::Ledger&, audit::Position, absl::Duration) override { co_return absl::OkStatus(); }
 };
 
 class GateTest : public testing::Test {
