@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace credbroker::wire::chars {
@@ -49,6 +50,33 @@ inline bool All(std::string_view text, Class wanted) {
   std::uint8_t bits = 0xFF;
   for (const char c : text) bits &= kTable[static_cast<unsigned char>(c)];
   return (bits & wanted) != 0;
+}
+
+// Is no byte a control character (below 0x20, or 0x7F) or, with `high`, above 0x7F? Looks at eight bytes at a time.
+inline bool NoControls(std::string_view text, bool high) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHighs = 0x8080808080808080;
+  // What borrows from the byte above it is a control itself, so a word without one is judged rightly.
+  const auto odd = [&](std::uint64_t word) {
+    const std::uint64_t del = word ^ kOnes * 0x7F;
+    const std::uint64_t found = ((word - kOnes * 0x20) & ~word) | ((del - kOnes) & ~del) | (high ? word : 0);
+    return (found & kHighs) != 0;
+  };
+  std::uint64_t word;
+  if (text.size() < sizeof word) {
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (byte < 0x20 || byte == 0x7F || (high && byte > 0x7F)) return false;
+    }
+    return true;
+  }
+  const char* const last = text.data() + text.size() - sizeof word;
+  for (const char* at = text.data(); at < last; at += sizeof word) {
+    std::memcpy(&word, at, sizeof word);
+    if (odd(word)) return false;
+  }
+  std::memcpy(&word, last, sizeof word);  // some bytes twice
+  return !odd(word);
 }
 
 inline int HexValue(char c) {

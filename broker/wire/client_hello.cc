@@ -72,7 +72,7 @@ ParseResult Assemble(std::string_view bytes, std::string* hello) {
   }
 }
 
-// A DNS name as a client must send it: no address, no trailing dot, so that it compares with an authority as it is.
+// A DNS name as a client must send it: no address, so that it compares with an authority as it is.
 bool IsServerName(std::string_view name) {
   if (name.empty() || name.size() > 253 || name.front() == '.' || name.back() == '.') return false;
   if (name.find("..") != std::string_view::npos) return false;
@@ -89,8 +89,10 @@ ErrorCode TakeServerName(std::string_view data, ClientHello* out) {
   const std::size_t type = list.Number(1);
   const std::string_view name = list.Vector(2);
   if (!cursor.ok() || !cursor.empty() || !list.ok() || !list.empty() || type != 0) return ErrorCode::kMalformedTls;
-  if (!IsServerName(name)) return ErrorCode::kBadHost;
-  out->sni.emplace(name);
+  // One final dot is the absolute form of the same name, as in an authority (B65, B71).
+  const std::string_view plain = name.ends_with('.') ? name.substr(0, name.size() - 1) : name;
+  if (!IsServerName(plain)) return ErrorCode::kBadHost;
+  out->sni.emplace(plain);
   std::transform(out->sni->begin(), out->sni->end(), out->sni->begin(), chars::Lower);
   return ErrorCode::kNone;
 }

@@ -11,7 +11,7 @@ namespace credbroker::wire {
 
 // What a TLS ClientHello says in clear, for tunnels that are not opened (RFC 8446 section 4.1.2, RFC 6066 section 3).
 struct ClientHello {
-  std::optional<std::string> sni;  // lower case, letters, digits, dash, dot and underscore only
+  std::optional<std::string> sni;  // lower case letters, digits, dash, dot and underscore only; without a final dot
   bool has_ech = false;            // encrypted_client_hello is there: the true name may be another one
   std::vector<std::string> alpn;
 };

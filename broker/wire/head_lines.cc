@@ -16,7 +16,7 @@ std::string_view TrimSpace(std::string_view text) {
 }
 
 bool IsValue(std::string_view value, ObsText obs_text) {
-  if (chars::All(value, chars::kFieldChar)) return true;
+  if (chars::NoControls(value, true) || chars::All(value, chars::kFieldChar)) return true;
   if (obs_text == ObsText::kRefuse) return false;
   for (const char c : value) {
     if (!chars::Is(c, chars::kFieldChar) && static_cast<unsigned char>(c) < 0x80) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 
 #include "wire/chars.h"
@@ -11,11 +12,30 @@
 namespace credbroker::wire {
 namespace {
 
-template <std::size_t N>
-bool IsOneOf(std::string_view name, const std::string_view (&list)[N]) {
-  return std::any_of(std::begin(list), std::end(list),
-                     [name](std::string_view entry) { return EqualsToken(name, entry); });
+// Which first letters the names of a length have. Nearly every field is in none of the lists, and this says so at once.
+constexpr std::size_t kLongestName = 63;
+using FirstLetters = std::array<std::uint32_t, kLongestName + 1>;
+
+constexpr std::uint32_t LetterBit(char c) {
+  const char lower = static_cast<char>(c | 0x20);
+  return 1U << (lower >= 'a' && lower <= 'z' ? lower - 'a' : 26);
 }
+
+template <std::size_t N>
+class NameList {
+ public:
+  constexpr explicit NameList(const std::string_view (&names)[N]) : names_(names) {
+    for (const std::string_view name : names) first_letters_[name.size()] |= LetterBit(name.front());
+  }
+  bool Has(std::string_view name) const {
+    if (name.empty() || name.size() > kLongestName || (first_letters_[name.size()] & LetterBit(name.front())) == 0) return false;
+    return std::any_of(std::begin(names_), std::end(names_), [name](std::string_view entry) { return EqualsToken(name, entry); });
+  }
+
+ private:
+  const std::string_view (&names_)[N];
+  FirstLetters first_letters_{};
+};
 
 bool HasPrefix(std::string_view name, std::string_view prefix) {
   return name.size() >= prefix.size() && EqualsToken(name.substr(0, prefix.size()), prefix);
@@ -281,13 +301,19 @@ constexpr std::string_view kFramingAndRouting[] = {
     "date",   "accept",         "accept-encoding", "user-agent",        "content-range",       "content-md5",
     "digest", "signature",      "signature-input"};
 
+constexpr NameList kHopByHopList(kHopByHop);
+constexpr NameList kCredentialHeadersList(kCredentialHeaders);
+constexpr NameList kCredentialQueriesList(kCredentialQueries);
+constexpr NameList kForwardingList(kForwarding);
+constexpr NameList kFramingAndRoutingList(kFramingAndRouting);
+
 }  // namespace
 
-bool IsHopByHop(std::string_view name) { return IsOneOf(name, kHopByHop); }
+bool IsHopByHop(std::string_view name) { return kHopByHopList.Has(name); }
 bool IsProxyInternal(std::string_view name) { return HasPrefix(name, "proxy-"); }
-bool IsCredentialHeader(std::string_view name) { return IsOneOf(name, kCredentialHeaders); }
-bool IsCredentialQueryName(std::string_view name) { return IsOneOf(name, kCredentialQueries); }
-bool IsForwardingHeader(std::string_view name) { return HasPrefix(name, "x-forwarded-") || IsOneOf(name, kForwarding); }
+bool IsCredentialHeader(std::string_view name) { return kCredentialHeadersList.Has(name); }
+bool IsCredentialQueryName(std::string_view name) { return kCredentialQueriesList.Has(name); }
+bool IsForwardingHeader(std::string_view name) { return HasPrefix(name, "x-forwarded-") || kForwardingList.Has(name); }
 
 bool IsUnderscoreDisguise(std::string_view name) {
   constexpr std::size_t kLongest = 64;  // above every name in the lists
@@ -296,11 +322,11 @@ bool IsUnderscoreDisguise(std::string_view name) {
   std::replace_copy(name.begin(), name.end(), dashed.begin(), '_', '-');
   const std::string_view plain(dashed.data(), name.size());
   return IsCredentialHeader(plain) || IsHopByHop(plain) || IsProxyInternal(plain) || IsForwardingHeader(plain) ||
-         IsOneOf(plain, kFramingAndRouting);
+         kFramingAndRoutingList.Has(plain);
 }
 
 bool IsProtectedFromConnection(std::string_view name) {
-  return IsCredentialHeader(name) || IsOneOf(name, kFramingAndRouting);
+  return IsCredentialHeader(name) || kFramingAndRoutingList.Has(name);
 }
 
 bool TokenList::Next(std::string_view* token) {

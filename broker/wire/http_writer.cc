@@ -53,6 +53,7 @@ constexpr std::array kPhrases = std::to_array<Phrase>({{100, "Continue"},
 
 // Parsed values may hold obs-text (responses); what breaks a head are the controls.
 bool KeepsLine(std::string_view value) {
+  if (chars::NoControls(value, false)) return true;
   return std::none_of(value.begin(), value.end(),
                       [](char c) { return !chars::Is(c, chars::kFieldChar) && static_cast<unsigned char>(c) < 0x80; });
 }

@@ -84,11 +84,16 @@ std::vector<std::string> QueryNames(std::string_view query) {
   return {names.begin(), names.end()};
 }
 
-bool HasCredentialQuery(std::string_view query) {
+bool HasCredentialQuery(std::string_view query, std::string_view granted) {
   bool found = false;
-  ForEachPiece(query, "&;", [&](std::string_view piece) {
-    std::string name;
-    found = found || !DecodeForm(RawName(piece), &name) || IsCredentialQueryName(name);
+  ForEachPiece(query, "&", [&](std::string_view parameter) {
+    const bool one_reading = parameter.find(';') == std::string_view::npos;
+    ForEachPiece(parameter, ";", [&](std::string_view piece) {
+      std::string name;
+      const bool decoded = DecodeForm(RawName(piece), &name);
+      const bool replaced = !granted.empty() && name == granted;
+      found = found || !decoded || (replaced ? !one_reading : IsCredentialQueryName(name));
+    });
   });
   return found;
 }

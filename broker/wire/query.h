@@ -29,8 +29,10 @@ absl::StatusOr<std::optional<std::string>> QueryValue(std::string_view query, st
 std::vector<std::string> QueryNames(std::string_view query);
 
 // True if a parameter, split at '&' or ';', has a name that carries credentials (IsCredentialQueryName), or a name that
-// cannot be decoded.
-bool HasCredentialQuery(std::string_view query);
+// cannot be decoded. `granted`, when not empty, is the name under which a credential of ours will be put in: such a
+// parameter does not count, since it is replaced, but does when a ';' makes readers differ about where it ends. Looks at
+// all of the query, however many parameters there are.
+bool HasCredentialQuery(std::string_view query, std::string_view granted = {});
 
 // Percent-decodes once; false on a broken encoding. `+` stays as it is.
 bool PercentDecode(std::string_view text, std::string* out);

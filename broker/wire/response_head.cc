@@ -23,7 +23,10 @@ bool ReadFraming(std::string_view request_method, ResponseHead* out) {
   if (ReadBodyFields(out->headers, out->minor_version, /*protect=*/false, &body) != base::ErrorCode::kNone)
     return false;
   const bool never_body = out->status < 200 || out->status == 204;
-  if (never_body && (body.chunked || body.length.value_or(0) > 0)) return false;
+  // Servers that chunk all they send say so with 204 too (B43). It has no body all the same; whether an empty one
+  // follows is not known, so that the connection ends there.
+  const bool odd_204 = out->status == 204 && body.chunked;
+  if (never_body && ((body.chunked && !odd_204) || body.length.value_or(0) > 0)) return false;
   const bool tunnel = request_method == "CONNECT" && out->status / 100 == 2;
   const bool no_body = never_body || tunnel || request_method == "HEAD" || out->status == 304;
   out->content_length = body.length.value_or(0);
@@ -31,7 +34,8 @@ bool ReadFraming(std::string_view request_method, ResponseHead* out) {
                  : body.chunked ? Framing::kChunked
                  : body.length  ? Framing::kLength
                                 : Framing::kUntilClose;
-  out->keep_alive = !body.close && (out->minor_version == 1 || body.keep_alive) && out->framing != Framing::kUntilClose;
+  out->keep_alive = !body.close && !odd_204 && (out->minor_version == 1 || body.keep_alive) &&
+                    out->framing != Framing::kUntilClose;
   return true;
 }
 
