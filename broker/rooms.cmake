@@ -84,6 +84,10 @@ function(fuzz_target name)
     add_test(NAME fuzz.${name} COMMAND fuzz_${name} ${seeds})
   endif()
   target_link_libraries(fuzz_${name} PRIVATE ${F_USES})
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)  # all of them: what the fuzz preset builds, without the programs
+  endif()
+  add_dependencies(fuzzers fuzz_${name})
   set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 120 LABELS fuzz)
 endfunction()
 

@@ -132,7 +132,11 @@ base::Task<void> Connection::ServeRequests() {
   std::size_t bytes = 0;
   while (true) {
     const bool ready = co_await ReadHead(&bytes);
-    if (!ready) co_return;
+    if (!ready) {
+      // A client that has only closed its own direction still reads: its last answer may wait in the loop's buffer.
+      if (client_.pending() > 0) co_await client_.Close(worker_.loop.After(worker_.options.linger_wait));
+      co_return;
+    }
     if (head_.method == "CONNECT" && door_.kind == Door::Kind::kProxy) {
       const bool again = co_await ServeConnect(bytes);
       if (!again) co_return;

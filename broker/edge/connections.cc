@@ -20,6 +20,16 @@ std::size_t Connections::Sweep(gate::Gate& gate) {
   return aborted;
 }
 
+bool Connections::AbortOldestStranger() {
+  for (net::ListNode* node = open_.next(); node != &open_; node = node->next()) {
+    auto* connection = static_cast<OpenConnection*>(node);
+    if (connection->known() || connection->stream_.aborted()) continue;
+    connection->stream_.Abort();
+    return true;
+  }
+  return false;
+}
+
 void Connections::AbortAll() {
   for (net::ListNode* node = open_.next(); node != &open_; node = node->next()) {
     static_cast<OpenConnection*>(node)->stream_.Abort();

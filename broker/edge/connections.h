@@ -65,6 +65,8 @@ class Connections {
   // pooled state is untouched.
   std::size_t Sweep(gate::Gate& gate);
   void AbortAll();
+  // Ends the oldest connection that has shown no good token yet; false if there is none.
+  bool AbortOldestStranger();
 
  private:
   net::ListNode open_;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "edge/git_body.h"
 #include "edge/identity.h"
+#include "token/claims.h"
 #include "wire/hop.h"
 #include "wire/push_refusal.h"
 
@@ -26,10 +27,13 @@ bool CanReport(const wire::PushRequest& push) {
   return !push.commands.empty() && (push.Has("report-status") || push.Has("report-status-v2") || push.Has("side-band-64k"));
 }
 
+bool GoesIntoQuery(const model::Allow& allow) {
+  return allow->credential != nullptr && allow->credential->placement.kind == model::Placement::Kind::kQuery;
+}
+
 bool NamesCredential(const Request& request, const model::Allow& allow) {
   for (const std::string& name : request.query_names) {
-    const bool granted = allow->credential != nullptr && allow->credential->placement.kind == model::Placement::Kind::kQuery &&
-                         name == allow->credential->placement.name;
+    const bool granted = GoesIntoQuery(allow) && name == allow->credential->placement.name;
     if (!granted && wire::IsCredentialQueryName(name)) return true;
   }
   return false;
@@ -92,23 +96,32 @@ absl::Status Exchange::FindCaller() {
     caller_ = std::move(known);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::string text, RequestToken(head_));
+  ASSIGN_OR_RETURN(std::string text, RequestToken(head_));
+  const bool in_common_field = !text.empty();
+  if (!in_common_field) {
+    ASSIGN_OR_RETURN(text, PlacedToken(head_, request_.query, worker_.gate.Places(request_.facts.authority)));
+  }
   if (text.empty()) return caller_ == nullptr ? base::Error(ErrorCode::kNoToken) : absl::OkStatus();
   ASSIGN_OR_RETURN(std::shared_ptr<const gate::Caller> shown, worker_.gate.Identify(text));
   if (caller_ != nullptr && shown->grant.session != caller_->grant.session) return base::Error(ErrorCode::kTokenMismatch);
   // The inner token is the narrower promise of the two: a derived one that a tool was given.
   caller_ = std::move(shown);
-  if (door_.kind != Door::Kind::kProxy) connection_.Remember(sole, caller_);
+  if (in_common_field) connection_.Remember(sole, caller_);
   return absl::OkStatus();
 }
 
 ErrorCode Exchange::CheckCredentials(const model::Facts& facts) {
-  if (HasMisplacedToken(head_)) return ErrorCode::kTokenMisplaced;
+  if (HasMisplacedToken(head_, request_.query, {}) && HasMisplacedToken(head_, request_.query, worker_.gate.Places(facts.authority))) {
+    return ErrorCode::kTokenMisplaced;
+  }
   if (request_.query_names.empty()) return ErrorCode::kNone;
-  bool suspicious = false;
+  const bool token_in_query = head_.target.find(token::kTokenPrefix) != std::string_view::npos;
+  bool suspicious = token_in_query;
   for (const std::string& name : request_.query_names) suspicious = suspicious || wire::IsCredentialQueryName(name);
   if (!suspicious) return ErrorCode::kNone;
   const auto allow = worker_.gate.Preview(*caller_, facts);
+  // In the query it stays unless ours takes its place.
+  if (token_in_query && !(allow && GoesIntoQuery(*allow))) return ErrorCode::kTokenMisplaced;
   return allow && (*allow)->managed && NamesCredential(request_, *allow) ? ErrorCode::kForeignCredential : ErrorCode::kNone;
 }
 

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "rewrite/place.h"
 #include "token/claims.h"
+#include "token/placeholder.h"
+#include "wire/basic_auth.h"
 #include "wire/hop.h"
 #include "wire/http_writer.h"
 
@@ -28,12 +30,27 @@ bool HoldsToken(std::string_view value) { return value.find(token::kTokenPrefix)
 // would read a token from is dropped when the host is managed; elsewhere only those with our token.
 bool CarriesOurToken(const Header& field);
 
-bool GoesOn(const Header& field, std::string_view connection, const model::Allow& allow, const BodyPlan& body) {
+// The granted place itself, with `-` and `_` taken as one: a second value there would be somebody else's (CVE-2026-105452).
+bool IsGrantedPlace(std::string_view name, std::string_view granted) {
+  return name.size() == granted.size() && std::equal(name.begin(), name.end(), granted.begin(), [](char a, char b) {
+           return wire::EqualsToken({&a, 1}, {&b, 1}) || (a == '_' && b == '-') || (a == '-' && b == '_');
+         });
+}
+
+// A stand-in that nothing has replaced: it opens nothing, and tells strangers of us.
+bool CarriesPlaceholder(const Header& field) {
+  if (!wire::IsCredentialHeader(field.name)) return false;
+  if (token::IsPlaceholder(field.value)) return true;
+  const auto login = wire::ParseAuthorization(field.value);
+  return login.ok() && (token::IsPlaceholder(login->value) || token::IsPlaceholder(login->password) || token::IsPlaceholder(login->user));
+}
+
+bool GoesOn(const Header& field, std::string_view connection, std::string_view granted, const model::Allow& allow, const BodyPlan& body) {
   if (IsOurs(field.name) || wire::EndsHere(field.name, connection) || wire::IsProxyInternal(field.name)) return false;
   if (wire::IsForwardingHeader(field.name)) return false;
-  if (HoldsToken(field.value) || CarriesOurToken(field)) return false;
+  if (HoldsToken(field.value) || CarriesOurToken(field) || IsGrantedPlace(field.name, granted)) return false;
   if (body.drop_coding && EqualsToken(field.name, "content-encoding")) return false;
-  if (!allow->managed) return true;
+  if (!allow->managed) return !CarriesPlaceholder(field);
   if (wire::IsCredentialHeader(field.name)) return false;
   return allow->credential == nullptr || !EqualsToken(field.name, "accept-encoding");
 }
@@ -94,8 +111,9 @@ absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& re
   if (lease != nullptr && !in_query) RETURN_IF_ERROR(rewrite::AppendCredentialHeader(allow->credential->placement, lease->secret, out));
 
   const std::string_view connection = head.FindHeader("connection").value_or("");
+  const std::string granted = lease == nullptr ? std::string() : rewrite::PlacedHeaderName(allow->credential->placement);
   for (const Header& field : head.headers) {
-    if (GoesOn(field, connection, allow, body)) wire::AppendHeader(field.name, field.value, out);
+    if (GoesOn(field, connection, granted, allow, body)) wire::AppendHeader(field.name, field.value, out);
   }
   // Identity only: in a coded answer the credential could come back unseen.
   if (lease != nullptr) wire::AppendHeader("accept-encoding", "identity", out);

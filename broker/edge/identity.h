@@ -1,9 +1,11 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "model/placement.h"
 #include "wire/http_head.h"
 
 namespace credbroker::edge {
@@ -19,12 +21,16 @@ absl::StatusOr<std::string> ProxyToken(const wire::RequestHead& head);
 // when two different tokens are shown.
 absl::StatusOr<std::string> RequestToken(const wire::RequestHead& head);
 
+// The token in one of the places where the service's credentials go: a header of its own, a cookie, a query parameter
+// (`query` with its `?`, as in Request). Empty when there is none. Fails kAmbiguousToken when they show two.
+absl::StatusOr<std::string> PlacedToken(const wire::RequestHead& head, std::string_view query, std::span<const model::Placement> places);
+
 // The value of the one field in which this request shows a credential, Proxy-* aside; empty when there is none or more
 // than one.
 std::string_view SoleCredentialField(const wire::RequestHead& head);
 
 // True when a token of ours stands where none is ever exchanged: the target, or a field that carries no credential
-// (B15). Such a request is refused, so that tokens end in no log of others.
-bool HasMisplacedToken(const wire::RequestHead& head);
+// (B15). Such a request is refused, so that tokens end in no log of others. `places`: of the service, see PlacedToken.
+bool HasMisplacedToken(const wire::RequestHead& head, std::string_view query, std::span<const model::Placement> places);
 
 }  // namespace credbroker::edge

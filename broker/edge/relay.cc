@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/text.h"
 #include "wire/http_writer.h"
@@ -13,6 +14,8 @@ namespace {
 using base::ErrorCode;
 using net::Io;
 using wire::Framing;
+
+constexpr int kMaxInterimAnswers = 16;
 
 // `1f\r\n` for a chunk of that size.
 std::string_view ChunkHead(std::size_t size, std::array<char, 20>& buffer) {
@@ -68,7 +71,7 @@ Relay::Progress Relay::StepUp() {
 }
 
 Relay::Progress Relay::ReadHead() {
-  wire::ResponseHead head;
+  thread_local wire::ResponseHead head;  // keeps its list's memory from answer to answer
   const wire::HeadLimits limits;
   while (true) {
     const wire::ParseResult parsed = wire::ParseResponseHead(upstream_.buffered(), client_.method, limits, &head);
@@ -81,7 +84,8 @@ Relay::Progress Relay::ReadHead() {
         upstream_.Consume(parsed.consumed);
         return Progress::kMoved;
       }
-      if (head.status == 100 && body_.plan.expect_continue) client_.stream.Write(wire::kContinueResponse);
+      if (++interim_answers_ > kMaxInterimAnswers) return Fail(ErrorCode::kUpstreamMalformed);
+      if (head.status == 100 && std::exchange(body_.plan.expect_continue, false)) client_.stream.Write(wire::kContinueResponse);
       upstream_.Consume(parsed.consumed);
       continue;
     }
@@ -114,6 +118,7 @@ bool Relay::BeginAnswer(const wire::ResponseHead& head) {
   const bool plain_end = reply_.framing == Framing::kChunked && client_.http_1_0;
   if (plain_end) reply_.framing = Framing::kUntilClose;
   reply_.close = !client_.keep_alive || plain_end || !up_done_;
+  event_stream_ = head.FindHeader("content-type").value_or("").starts_with("text/event-stream");
   result_.status = head.status;
   upstream_keeps_ = head.keep_alive && head.framing != Framing::kUntilClose;
   reply_source_.emplace(upstream_, head.framing, head.content_length, wire::ChunkedDecoder::Side::kResponse, options_.body_block);
@@ -187,7 +192,8 @@ unsigned Relay::ClientInterest() const {
   unsigned interest = client_.stream.pending() > options_.high_water ? net::kDrained : 0u;
   if (!up_done_ && !up_broken_ && upstream_.pending() <= options_.high_water) interest |= net::kReadable;
   // A client that left while its TLS connection waits for an answer will not read it.
-  if (up_done_ && client_.stream.tls()) interest |= net::kHangup;
+  // In clear it may have closed its own direction only; an event stream has no other end than that.
+  if (up_done_ && (client_.stream.tls() || event_stream_)) interest |= net::kHangup;
   return interest;
 }
 

@@ -78,6 +78,8 @@ class Relay {
   bool up_done_ = false;
   bool up_broken_ = false;     // the upstream does not take more; its answer may still come
   bool down_done_ = false;
+  int interim_answers_ = 0;
+  bool event_stream_ = false;
   bool upstream_keeps_ = false;
   ReplyPlan reply_;
   std::string head_;           // the client's head until the first content comes

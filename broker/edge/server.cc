@@ -116,7 +116,9 @@ class OneLoopServer final : public Server {
   void Accept(net::Accepted accepted, Door::Kind kind) {
     // Strangers have a pool of their own, so that they cannot keep sandboxes out (B109).
     const std::size_t strangers = unauthenticated_ + early_.size();
-    if (loop_.task_count() >= options_.limits.max_connections || strangers >= options_.limits.max_unauthenticated) return;
+    if (loop_.task_count() >= options_.limits.max_connections) return;
+    // The oldest gives way: the newest may be a sandbox that is about to log in.
+    if (strangers >= options_.limits.max_unauthenticated && !connections_.AbortOldestStranger()) return;
     if (!told_) {
       early_.emplace_back(std::move(accepted), kind);
       return;

@@ -78,6 +78,11 @@ ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model
   return ErrorCode::kNone;
 }
 
+std::span<const model::Placement> Gate::Places(const model::Authority& authority) {
+  const policy::Service* service = state().rules->FindService(authority).service;
+  return service == nullptr ? std::span<const model::Placement>() : std::span<const model::Placement>(service->places);
+}
+
 bool Gate::NeedsAncestry(const Caller& caller, const Facts& facts) {
   return policy::PushNeedsAncestry(facts, caller.grant, state().rules);
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,6 +78,9 @@ class Gate {
   using Opening = std::variant<Passage, Refusal>;
   base::Task<Opening> Open(std::shared_ptr<const Caller> caller, const model::Facts& facts, RequestInfo info,
                            absl::Duration deadline);
+
+  // Where the credentials of the host's service go: a token may stand there too. Good until the next call of any kind.
+  std::span<const model::Placement> Places(const model::Authority& authority);
 
   // Must the push be read for its ancestry before Open? Then fill the changes' ancestry in first.
   bool NeedsAncestry(const Caller& caller, const model::Facts& facts);

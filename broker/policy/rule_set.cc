@@ -48,7 +48,19 @@ RuleSet::RuleSet(Parts parts, int64_t version, std::string digest)
   Index();
 }
 
+void RuleSet::CollectPlaces() {
+  for (const auto& [name, credential] : parts_.credentials) {
+    const auto service = parts_.services.find(credential.service->name);
+    if (service == parts_.services.end()) continue;
+    std::vector<model::Placement>& places = service->second.places;
+    for (const model::Placement& place : {credential.git.placement, credential.api.placement}) {
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+    }
+  }
+}
+
 void RuleSet::Index() {
+  CollectPlaces();
   for (const auto& [name, service] : parts_.services) {
     for (const ServiceHost& host : service.hosts) service_index_.Add(host.pattern, {&service, &host});
   }

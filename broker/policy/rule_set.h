@@ -83,6 +83,7 @@ class RuleSet {
   bool has_limits() const { return has_limits_; }  // some rule holds in some phases or for some labels only
 
  private:
+  void CollectPlaces();
   void Index();
   void IndexScope(const Scope& scope);
 

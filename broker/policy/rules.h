@@ -9,6 +9,7 @@
 #include "model/authority.h"
 #include "model/decision.h"
 #include "model/grant.h"
+#include "model/placement.h"
 #include "policy/pattern.h"
 
 namespace credbroker::policy {
@@ -40,6 +41,7 @@ struct Service {
   std::vector<ServiceHost> hosts;
   bool plain_http = false;
   model::Upstream upstream;
+  std::vector<model::Placement> places;  // where its credentials go, each once: the sandbox's token may stand there too
 };
 
 // A static credential. Its place may differ between git and API requests of a forge.

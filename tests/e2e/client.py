@@ -105,6 +105,13 @@ class Channel:
             response.body = self._take(len(self.buffer))
         return response
 
+    def until(self, part):
+        """Reads on until `part` is there."""
+        while part not in self.buffer:
+            if not self._more():
+                raise EOFError(f"closed before {part!r}: {bytes(self.buffer[-200:])!r}")
+        return self
+
     def closed(self):
         """Waits for the other side to close; what came before it stays in `buffer`."""
         try:
@@ -126,6 +133,48 @@ class Channel:
 
 def basic(user, password):
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+
+class EarlyTls:
+    """A TLS client on memory, for bytes that must leave in one packet with others."""
+
+    def __init__(self, host, bundle):
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = ssl.create_default_context(cafile=bundle)
+        self.tls = context.wrap_bio(self.incoming, self.outgoing, server_hostname=host)
+        try:
+            self.tls.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        self.hello = self.outgoing.read()
+
+    def finish(self, channel):
+        """The rest of the handshake over a channel that sent `hello`."""
+        self.incoming.write(bytes(channel.buffer))
+        channel.buffer.clear()
+        while True:
+            try:
+                self.tls.do_handshake()
+                return channel.send(self.outgoing.read())
+            except ssl.SSLWantReadError:
+                channel.send(self.outgoing.read())
+                data = channel.socket.recv(65536)
+                if not data:
+                    raise EOFError("closed within the handshake") from None
+                self.incoming.write(data)
+
+
+def client_hello(name, encrypted=False):
+    """A greeting with that server name exactly as given (bytes; None for none), in one record."""
+    def block(width, data):
+        return len(data).to_bytes(width, "big") + data
+
+    extensions = b"" if name is None else b"\0\0" + block(2, block(2, b"\0" + block(2, name)))
+    extensions += bytes.fromhex("000a00040002001d" "000d00060004" "04030804" "002b0003020304")
+    extensions += b"\0\x33" + block(2, block(2, b"\0\x1d" + block(2, b"\x09" + b"\0" * 31)))
+    extensions += b"\xfe\x0d" + block(2, b"\0" * 40) if encrypted else b""
+    body = b"\3\3" + b"r" * 32 + b"\0" + block(2, b"\x13\x01\x13\x02") + block(1, b"\0") + block(2, extensions)
+    return b"\x16\3\1" + block(2, b"\1" + block(3, body))
 
 
 def connect(port, authority, token=None, more=(), early=b""):

@@ -71,6 +71,13 @@ def forms_of(secret):
     return forms
 
 
+def refuse_crash(log):
+    """Fails when a process ended by a fault of its own or a sanitizer spoke; the broker restarts an edge in silence."""
+    found = re.search(r'ERROR: \w+Sanitizer|WARNING: \w+Sanitizer|runtime error: |"how":"signal (?:4|6|7|8|11)"', log)
+    if found:
+        raise AssertionError(f"a fault in the log:\n{log[max(0, found.start() - 500):found.start() + 6000]}")
+
+
 def find_secrets(data, secrets):
     return [f"{s[:4]}... as {form}" for s in secrets for form, needle in forms_of(s).items() if needle in data]
 
@@ -198,7 +205,7 @@ class World:
         self.git = GitHost(self.folder / "githost", self.cert, self.key, GIT_SECRET, API_SECRET)
         self.raw = RawUpstream(self.cert, self.key)
         self.broker = Broker(self.folder / "data", self.bin, extra)
-        self.received, self.secrets = [], [GIT_SECRET, API_SECRET, ECHO_SECRET]
+        self.received, self.secrets, self.bundle_file = [], [GIT_SECRET, API_SECRET, ECHO_SECRET], None
         self.home = self.folder / "home"
         self.home.mkdir()
         if start:
@@ -207,7 +214,10 @@ class World:
 
     def close(self):
         try:
-            self.broker.stop()
+            status = self.broker.stop()
+            refuse_crash(self.broker.log_text())
+            if status:
+                raise AssertionError(f"credbrokerd ended with {status}\n{self.broker.log_text()[-3000:]}")
         finally:
             self.git.close()
             self.raw.close()
@@ -239,6 +249,7 @@ class World:
         done = subprocess.run([self.bin / "credbroker", *map(str, args)], input=input if input is not None else b"",
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, timeout=timeout, check=False)
         result = Result(done, done.stdout, done.stderr)
+        refuse_crash(result.err.decode(errors="replace"))
         if check and result.code != 0:
             raise AssertionError(f"credbroker {' '.join(map(str, args))}: exit {result.code}\n{result.text()}")
         return result
@@ -275,7 +286,10 @@ class World:
         return f"https://{host}:{port}{path}"
 
     def bundle(self, token):
-        return self.environment(token)["SSL_CERT_FILE"]
+        """The CA bundle that `credbroker env` names: one for the installation, so it is asked for once."""
+        if self.bundle_file is None or not os.path.exists(self.bundle_file):
+            self.bundle_file = self.environment(token)["SSL_CERT_FILE"]
+        return self.bundle_file
 
 
 class Case(unittest.TestCase):

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tempfile
 
-NAMES = ["git.test", "api.test", "echo.test", "evil.test", "pinned.test", "late.test", "blob.test", "self.test", "unlisted.test"]
+NAMES = ["git.test", "api.test", "echo.test", "evil.test", "pinned.test", "late.test", "blob.test", "self.test", "unlisted.test",
+         "basic.test", "bearer.test", "custom.test", "query.test", "cookie.test", "free.test", "plain.test",
+         "nul.test", "cn.test", "expired.test", "signed.test", "other.test", "a.wild.test", "wild.test"]
 MARK = "CREDBROKER_E2E_NAMES"
 
 
@@ -45,3 +47,15 @@ def mount_hosts():
     os.unlink(file.name)
     if not resolve():
         sys.exit("e2e: the test names do not resolve in the mount namespace")
+
+
+def use_name_server(address):
+    """Makes `address` the only name server for these tests. False where there is no mount namespace of their own."""
+    if not os.environ.get(MARK):
+        return False
+    with tempfile.NamedTemporaryFile("w", suffix=".resolv", delete=False) as file:
+        file.write(f"nameserver {address}\n")
+    os.chmod(file.name, 0o644)
+    subprocess.run(["mount", "--bind", file.name, "/etc/resolv.conf"], check=True)
+    os.unlink(file.name)
+    return True

@@ -1,10 +1,11 @@
 """Real tools, unmodified, with nothing but what `credbroker env` sets (facts part 4; B77, B79)."""
 import json
 import shutil
+import time
 import unittest
 
 import harness
-from client import tunnel
+from client import connect, tunnel
 from harness import API_SECRET, ECHO_SECRET, Case
 
 
@@ -84,6 +85,48 @@ http.request({host: proxy.hostname, port: proxy.port, method: 'CONNECT', path: t
             answer = channel.request("GET", "/open/user", host, [f"Authorization: token {placeholder}", "User-Agent: GitHub CLI 2.23"])
         self.assertEqual(answer.status, 200, answer)
         self.assertEqual(w.raw.seen("/open/user")[-1].get("authorization"), [f"Bearer {ECHO_SECRET}"])
+
+    def test_gh_itself_works_on_its_placeholder_B79(self):
+        """The real gh, which looks at the token's shape before it sends anything."""
+        w = self.world
+        if not shutil.which("gh"):
+            print("gh is not installed: not tried")
+            return
+        w.apply(w.policy().replace("path: /open/**}", "path: /**}").replace("secret: secret:echo-key,", "secret: secret:echo-key, placeholder_env: [GH_ENTERPRISE_TOKEN],"))
+        self.addCleanup(w.apply, w.policy())
+        w.raw.on["/api/v3/user"] = lambda e: e.reply("200 OK", b'{"login":"agent"}', [("Content-Type", "application/json"), ("X-OAuth-Scopes", "repo")])
+        w.raw.on["/api/graphql"] = lambda e: (e.read_body(), e.reply("200 OK", b'{"data":{"viewer":{"login":"agent"}}}', [("Content-Type", "application/json")]))[1]
+        env = {"GH_HOST": w.url("echo.test").split("/")[2]}
+        self.assertEqual(self.run_tool("gh", "api", "user", "--jq", ".login", env=env).out.strip(), b"agent")
+        self.assertIn(b"Logged in", (lambda r: r.out + r.err)(self.run_tool("gh", "auth", "status", env=env)))
+        seen = w.raw.seen("/api/v3/user")
+        self.assertTrue(seen)
+        for request in seen:
+            self.assertEqual(request.get("authorization"), [f"Bearer {ECHO_SECRET}"])
+            self.assertNotIn(b"cbp_", request.head)
+
+    def test_git_with_the_token_in_every_proxy_login_B77(self):
+        """User or password, on a connection that stays after the 407 and on a new one; a wrong token stays a 407."""
+        w = self.world
+        url, port = w.url("git.test", "/acme/web.git"), w.broker.ports["proxy"]
+        for login, works in ((f"x:{self.token}", True), (f"{self.token}:", True), (f"{self.token}:x", True), ("x:cbt_v4.public.AAAA", False)):
+            for method in ("basic", "anyauth"):
+                env = {name: "" for name in ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")}
+                env |= {"GIT_HTTP_PROXY_AUTHMETHOD": method, "GIT_TERMINAL_PROMPT": "0", "GIT_TRACE_CURL": "1", "GIT_TRACE_REDACT": "1"}
+                result = w.sandbox(self.token, "git", "-c", f"http.proxy=http://{login}@127.0.0.1:{port}", "ls-remote", url, env=env)
+                self.assertEqual(b"refs/heads/main" in result.out, works, result.text()[-2000:])
+                self.assertTrue(works or b"407" in result.err)
+
+    def test_wrong_tokens_are_407_each_time_and_cannot_fill_the_ledger_B77(self):
+        w = self.world
+        authority = w.url("api.test").split("/")[2]
+        before, started = len(w.json("audit", "list", "--limit", "10000")), time.monotonic()
+        for _ in range(300):
+            channel, answer = connect(w.broker.ports["proxy"], authority, "cbt_v4.public.AAAA")
+            channel.close()
+            self.assertEqual(answer.status, 407, answer)
+        most = 60 + 5 * (time.monotonic() - started) + 1  # a burst, then 300 a minute
+        self.assertLessEqual(len(w.json("audit", "list", "--limit", "10000")) - before, most, "records of strangers are bounded")
 
     def test_plain_http_in_absolute_form_needs_a_rule(self):
         result = self.world.sandbox(self.token, "curl", "-sS", "-o", "/dev/stdout", "-w", "%{http_code}", f"http://api.test:{self.world.git.port}/v1/items")

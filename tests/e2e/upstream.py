@@ -37,6 +37,21 @@ def make_certificates(folder, hosts):
     return folder / "ca.pem", folder / "host.pem", folder / "host.key"
 
 
+def issue(folder, name, san, subject="/CN=e2e upstream", days=2, signed=True):
+    """One more certificate of the CA in `folder`, or self-signed: (certificate, key). `san` is OpenSSL's subjectAltName, or None."""
+    cert, key = folder / (name + ".pem"), folder / (name + ".key")
+    made = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-subj", subject]
+    extension = f"subjectAltName={san}" if san else "basicConstraints=CA:FALSE"
+    if not signed:
+        run("openssl", "req", "-x509", *made, "-out", cert, "-days", days, "-addext", extension)
+        return cert, key
+    run("openssl", "req", *made, "-out", folder / (name + ".csr"))
+    (folder / (name + ".ext")).write_text(extension + "\nextendedKeyUsage=serverAuth\n")
+    run("openssl", "x509", "-req", "-in", folder / (name + ".csr"), "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", "-CAcreateserial",
+        "-days", days, "-extfile", folder / (name + ".ext"), "-out", cert)
+    return cert, key
+
+
 NGINX = """daemon off; master_process on; worker_processes 1; pid {dir}/nginx.pid; error_log {dir}/error.log warn; {user}
 events {{ worker_connections 512; }}
 http {{
@@ -138,6 +153,7 @@ class Exchange:
 
     def __init__(self, socket_, buffer):
         self.socket, self.buffer, self.body = socket_, bytearray(buffer), bytearray()
+        self.whole = False  # the body was read to its end
         while b"\r\n\r\n" not in self.buffer:
             self._more()
         self.head = self._take(self.buffer.index(b"\r\n\r\n"))
@@ -172,7 +188,7 @@ class Exchange:
                 self.body += part
                 left -= len(part)
         elif "chunked" in "".join(self.get("transfer-encoding")).lower():
-            while True:
+            while limit is None or len(self.body) < limit:
                 while b"\r\n" not in self.buffer:
                     self._more()
                 size = int(self._take(self.buffer.index(b"\r\n")).split(b";")[0], 16)
@@ -183,14 +199,33 @@ class Exchange:
                 del self.buffer[:2]
                 if size == 0:
                     break
+        self.whole = limit is None
         return self.body
 
     def send(self, data):
         self.socket.sendall(data)
 
+    def gone(self, seconds=20):
+        """Waits until the edge has closed this connection; what it sends until then is dropped."""
+        self.socket.settimeout(seconds)
+        try:
+            while self.socket.recv(65536):
+                pass
+            return True
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+
     def reply(self, status, body=b"", headers=()):
         head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n" + "".join(f"{k}: {v}\r\n" for k, v in headers)
         self.send(head.encode() + b"\r\n" + body)
+
+
+def server_context(cert, key):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context
 
 
 def echo(exchange):
@@ -200,15 +235,20 @@ def echo(exchange):
 
 
 class RawUpstream:
-    """TLS server in a thread. `on[path] = function(exchange)` answers; without one the request is echoed. Returning
-    False closes the connection."""
-    HOSTS = ("echo.test", "evil.test", "pinned.test", "late.test", "blob.test", "unlisted.test")
+    """TLS server in a thread, or a plain one without `cert`. `on[path] = function(exchange)` answers; without one the
+    request is echoed. Returning False closes the connection, raising EOFError cuts it without close_notify.
+    `contexts[name]` is the certificate for another server name; `names` are those that were asked for."""
+    HOSTS = ("echo.test", "evil.test", "pinned.test", "late.test", "blob.test", "unlisted.test",
+             "basic.test", "bearer.test", "custom.test", "query.test", "cookie.test", "free.test",
+             "nul.test", "cn.test", "expired.test", "signed.test", "other.test", "a.wild.test", "wild.test")
 
-    def __init__(self, cert, key):
-        self.requests, self.on, self.connections = [], {}, 0
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(cert, key)
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+    def __init__(self, cert=None, key=None, address="127.0.0.1", port=0):
+        self.requests, self.on, self.connections, self.names, self.contexts = [], {}, 0, [], {}
+        self.context = server_context(cert, key) if cert else None
+        if cert:
+            self.context.sni_callback = self._choose
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self.socket = socket.create_server((address, port), family=family, backlog=512)
         self.port = self.socket.getsockname()[1]
         self.thread = threading.Thread(target=self._accept, daemon=True)
         self.thread.start()
@@ -221,17 +261,24 @@ class RawUpstream:
                 return
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
+    def _choose(self, secure, name, _):
+        self.names.append(name)
+        if name in self.contexts:
+            secure.context = self.contexts[name]
+
     def _serve(self, connection):
         connection.settimeout(60)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # an answer leaves before a reset can drop it
         try:
-            with self.context.wrap_socket(connection, server_side=True) as secure:
+            with self.context.wrap_socket(connection, server_side=True) if self.context else connection as secure:
                 self.connections += 1
                 buffer = b""
                 while True:
                     exchange = Exchange(secure, buffer)
                     self.requests.append(exchange)
                     if self.on.get(exchange.path, echo)(exchange) is False:
-                        secure.unwrap()  # a proper end: without close_notify it would be a cut
+                        if self.context:
+                            secure.unwrap()  # a proper end: without close_notify it would be a cut
                         return
                     buffer = exchange.buffer
         except (OSError, EOFError, ValueError):

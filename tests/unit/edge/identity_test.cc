@@ -62,13 +62,38 @@ TEST(IdentityTest, TwoDifferentTokensAreAmbiguous) {
 
 // B15.
 TEST(IdentityTest, TokensElsewhereAreMisplaced) {
-  EXPECT_TRUE(HasMisplacedToken(Parsed("Referer: https://a.test/" + kToken + "\r\n").head));
-  EXPECT_TRUE(HasMisplacedToken(Parsed("User-Agent: " + kToken + "\r\n").head));
-  EXPECT_FALSE(HasMisplacedToken(Parsed("Authorization: Bearer " + kToken + "\r\n").head));
+  EXPECT_TRUE(HasMisplacedToken(Parsed("Referer: https://a.test/" + kToken + "\r\n").head, {}, {}));
+  EXPECT_TRUE(HasMisplacedToken(Parsed("User-Agent: " + kToken + "\r\n").head, {}, {}));
+  EXPECT_FALSE(HasMisplacedToken(Parsed("Authorization: Bearer " + kToken + "\r\n").head, {}, {}));
   const std::string text = "GET /x?t=" + kToken + " HTTP/1.1\r\nHost: a.test\r\n\r\n";
   wire::RequestHead head;
   ASSERT_TRUE(wire::ParseRequestHead(text, {}, &head).complete());
-  EXPECT_TRUE(HasMisplacedToken(head));
+  EXPECT_TRUE(HasMisplacedToken(head, {}, {}));
+}
+
+// The slot of the service's own credential takes the token too (design section 4).
+TEST(IdentityTest, FindsTheTokenInThePlaceOfTheService) {
+  using Kind = model::Placement::Kind;
+  const std::vector<model::Placement> places = {
+      {Kind::kHeader, "x-corp-login", "Key ", ""}, {Kind::kCookie, "sid", "", ""}, {Kind::kQuery, "key", "", ""}};
+  const std::string query = "?a=1&key=" + kToken;
+  for (const auto& [fields, asked] : std::vector<std::pair<std::string, std::string>>{{"X-Corp-Login: " + kToken + "\r\n", ""},
+                                                                                      {"x-corp-login: Key " + kToken + "\r\n", ""},
+                                                                                      {"Cookie: a=b; sid=" + kToken + "; c=d\r\n", ""},
+                                                                                      {"", query}}) {
+    const Parsed request(fields);
+    ASSERT_OK_AND_ASSIGN(const std::string found, PlacedToken(request.head, asked, places));
+    EXPECT_EQ(found, kToken) << fields;
+    ASSERT_OK_AND_ASSIGN(const std::string none, PlacedToken(request.head, asked, {}));
+    EXPECT_EQ(none, "");
+    EXPECT_FALSE(HasMisplacedToken(request.head, asked, places)) << fields;
+  }
+  const Parsed two("X-Corp-Login: " + kToken + "\r\nCookie: sid=" + kOther + "\r\n");
+  EXPECT_THAT(PlacedToken(two.head, "", places), FailsWith(ErrorCode::kAmbiguousToken));
+  const Parsed elsewhere("X-Other: " + kToken + "\r\nCookie: other=" + kToken + "\r\n");
+  ASSERT_OK_AND_ASSIGN(const std::string none, PlacedToken(elsewhere.head, "?other=" + kToken, places));
+  EXPECT_EQ(none, "");
+  EXPECT_TRUE(HasMisplacedToken(elsewhere.head, "", places));
 }
 
 }  // namespace

@@ -66,9 +66,15 @@ TEST(ClientHelloTest, JoinsRecordsCutAnywhere) {
   }
 }
 
+TEST(ClientHelloTest, OneFinalDotIsTheSameName) {  // B65, B71
+  ClientHello hello;
+  ASSERT_TRUE(Parse(Record(Handshake(Sni("A.Test."))), &hello).complete());
+  EXPECT_EQ(hello.sni, "a.test");
+}
+
 TEST(ClientHelloTest, RefusesNamesThatAreNone) {
   for (const std::string& name :
-       {std::string(), std::string("a.test."), std::string(".a.test"), std::string("a..test"), std::string("192.0.2.1"),
+       {std::string(), std::string("."), std::string("a.test.."), std::string(".a.test"), std::string("a..test"), std::string("192.0.2.1"),
         std::string("[::1]"), std::string("a.test:443"), std::string("a.test\0", 7), std::string("a b.test"),
         std::string("\xc3\xa4.test"), std::string(254, 'a'), std::string("a/b")}) {
     ClientHello hello;

@@ -53,6 +53,22 @@ TEST(QueryTest, SeesCredentialNamesInEverySpelling) {
   }
 }
 
+TEST(QueryTest, ACredentialNameIsSeenBehindAnyNumberOfParameters) {
+  std::string query;
+  for (int i = 0; i < 1000; ++i) query += "a" + std::to_string(i) + "&";
+  EXPECT_FALSE(HasCredentialQuery(query));
+  EXPECT_TRUE(HasCredentialQuery(query + "zz_not=1&access_token=x"));
+}
+
+TEST(QueryTest, OnlyTheGrantedParameterMayBeThereWhereAllReadersSeeIt) {
+  for (const char* query : {"key=x", "a=1&k%65y=x&key=y", "mine=1", ""}) EXPECT_FALSE(HasCredentialQuery(query, "key")) << query;
+  for (const char* query : {"a=1;key=x", "key=x;a=1", "key;a", "KEY=x", "key=x&token=y", "%zz&key=x"}) {
+    EXPECT_TRUE(HasCredentialQuery(query, "key")) << query;
+  }
+  EXPECT_TRUE(HasCredentialQuery("a=1;corp-login=x", "corp-login"));
+  EXPECT_FALSE(HasCredentialQuery("corp-login=x", "corp-login"));
+}
+
 TEST(PercentTest, EncodesWhatItDecodes) {
   std::string all;
   for (int i = 0; i < 256; ++i) all.push_back(static_cast<char>(i));

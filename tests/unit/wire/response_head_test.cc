@@ -60,6 +60,13 @@ TEST(ResponseHeadTest, DecidesAboutTheBody) {
   }
 }
 
+TEST(ResponseHeadTest, AChunked204HasNoBodyAndEndsItsConnection) {  // B43
+  ResponseHead head;
+  ASSERT_TRUE(Parse("HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n", "GET", &head).complete());
+  EXPECT_EQ(head.framing, Framing::kNone);
+  EXPECT_FALSE(head.keep_alive);
+}
+
 TEST(ResponseHeadTest, RefusesWhatTwoReadersCouldReadInTwoWays) {
   const std::vector<std::string> cases = {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
                                           "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\n",
@@ -69,8 +76,9 @@ TEST(ResponseHeadTest, RefusesWhatTwoReadersCouldReadInTwoWays) {
                                           "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
                                           "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
                                           "HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\n",
-                                          "HTTP/1.1 204 No\r\nTransfer-Encoding: chunked\r\n\r\n",
                                           "HTTP/1.1 100 Go\r\nContent-Length: 5\r\n\r\n",
+                                          "HTTP/1.1 100 Go\r\nTransfer-Encoding: chunked\r\n\r\n",
+                                          "HTTP/1.1 204 No\r\nTransfer-Encoding: gzip\r\n\r\n",
                                           "HTTP/1.1 200\r\n\r\n",
                                           "HTTP/1.1  200 OK\r\n\r\n",
                                           "HTTP/1.1 20 OK\r\n\r\n",
