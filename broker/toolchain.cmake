@@ -17,8 +17,10 @@ add_link_options(-Wl,-z,relro,-z,now)
 # There are no shared libraries here. As library code (-fPIC) every call could be replaced at run time, so that g++ inlines
 # next to nothing across functions; as code of a program it may.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  # -O2: most code runs on cold caches between two waits, where the larger code of -O3 cost 10 % on small requests.
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
   set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
-  add_compile_options(-fPIE)
+  add_compile_options(-fPIE -fno-plt)
   add_link_options(-pie)
 endif()
 if(CREDBROKER_SANITIZE)

@@ -1,3 +1,4 @@
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -14,10 +15,11 @@ constexpr uint64_t kHighs = 0x8080808080808080;
 
 uint64_t ZeroBytes(uint64_t word) { return (word - kOnes) & ~word & kHighs; }
 
-// Does one of eight bytes end a run of plain string bytes: a control character, a quote or a backslash?
-bool HasSpecial(uint64_t word) {
+// Marks the bytes that end a run of plain string bytes: control characters, quotes, backslashes. The lowest mark is true;
+// one above it may come from a borrow.
+uint64_t Specials(uint64_t word) {
   const uint64_t control = (word - kOnes * 0x20) & ~word & kHighs;
-  return (control | ZeroBytes(word ^ kOnes * '"') | ZeroBytes(word ^ kOnes * '\\')) != 0;
+  return control | ZeroBytes(word ^ kOnes * '"') | ZeroBytes(word ^ kOnes * '\\');
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -110,11 +112,14 @@ class Walker {
   }
 
   void SkipPlain() {
+    static_assert(std::endian::native == std::endian::little, "the lowest mark is the first byte");
     uint64_t word;
-    while (at_ + sizeof word <= in_.size()) {
+    for (; at_ + sizeof word <= in_.size(); at_ += sizeof word) {
       std::memcpy(&word, in_.data() + at_, sizeof word);
-      if (HasSpecial(word)) return;
-      at_ += sizeof word;
+      const uint64_t specials = Specials(word);
+      if (specials == 0) continue;
+      at_ += static_cast<std::size_t>(std::countr_zero(specials)) / 8;
+      return;
     }
   }
 

@@ -111,15 +111,36 @@ absl::StatusOr<uint64_t> OffsetOf(const SegmentFile& segment, uint64_t index) {
   return base::Error(ErrorCode::kRecordNotFound, StrCat("entry ", index));
 }
 
+// Reads `bytes` at `offset`, or what there is.
+absl::Status ReadBlock(const std::string& path, uint64_t offset, std::size_t bytes, std::string* out) {
+  const base::Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.ok()) return base::Error(ErrorCode::kFileUnreadable, path);
+  out->resize(bytes);
+  std::size_t have = 0;
+  while (have < bytes) {
+    const ssize_t got = pread(file.get(), out->data() + have, bytes - have, static_cast<off_t>(offset + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return base::Error(ErrorCode::kFileUnreadable, path);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  out->resize(have);
+  return absl::OkStatus();
+}
+
+// Whole lines from `offset` on, as many as fit into `max_bytes`, at least one: in one block, since a follower asks for much.
 absl::StatusOr<RawLines> Collect(const std::string& path, uint64_t offset, uint64_t index, std::size_t max_bytes) {
   RawLines lines{index, 0, {}};
-  ASSIGN_OR_RETURN(const ScanEnd end, ScanLines(path, offset, [&](std::string_view line, uint64_t) {
-                     if (lines.count > 0 && lines.bytes.size() + line.size() + 1 > max_bytes) return false;
-                     base::StrAppend(&lines.bytes, line, '\n');
-                     ++lines.count;
-                     return lines.bytes.size() < max_bytes;
-                   }));
-  if (end.over_long && lines.count == 0) return OverLong(path);
+  RETURN_IF_ERROR(ReadBlock(path, offset, std::max(max_bytes, kMaxLeafBytes + 1), &lines.bytes));
+  const std::size_t first = lines.bytes.find('\n');
+  if (std::min(first, lines.bytes.size()) > kMaxLeafBytes) return OverLong(path);
+  if (first == std::string::npos) return RawLines{index, 0, {}};
+  if (first + 1 >= max_bytes) {
+    lines.bytes.resize(first + 1);
+  } else {
+    lines.bytes.resize(lines.bytes.rfind('\n', max_bytes - 1) + 1);
+  }
+  lines.count = static_cast<uint64_t>(std::count(lines.bytes.begin(), lines.bytes.end(), '\n'));
   return lines;
 }
 

@@ -21,7 +21,7 @@ constexpr bool kPools = true;
 
 constexpr std::size_t kStep = 128;
 constexpr std::size_t kClasses = 32;
-constexpr std::size_t kBytesPerClass = 64 * 1024;
+constexpr std::size_t kBytesPerClass = 256 * 1024;
 
 struct Block {
   Block* next;

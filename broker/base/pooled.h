@@ -5,7 +5,7 @@
 namespace credbroker::base {
 
 // Memory for what comes and goes with every request: coroutine frames, records. Freed blocks wait in lists of their
-// thread, at most 64 KiB of each size, since many of these are above what malloc's own thread cache keeps (1 KiB),
+// thread, at most 256 KiB of each size, since many of these are above what malloc's own thread cache keeps (1 KiB),
 // where a pair of malloc and free costs ten times as much. Blocks above 4 KiB come from operator new. A block may be
 // given back on another thread. Under AddressSanitizer every block comes from operator new, so that it sees misuse.
 void* TakeBlock(std::size_t size);

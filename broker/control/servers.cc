@@ -61,6 +61,8 @@ absl::Status StartDoor(const std::string& address, const std::shared_ptr<grpc::S
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // Two brokers on one port would each get some of the calls.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 256 * 1024);         // shipments of edges come in few frames
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024 * 1024);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   if (!address.empty()) builder.AddListeningPort(address, credentials, port);
   for (const auto& service : door->services) builder.RegisterService(service.get());

@@ -30,6 +30,7 @@ namespace pb = credbroker::v1;
 constexpr std::size_t kCallers = 2;               // threads for leases and certificates
 constexpr std::size_t kMaxQueued = 1024;          // calls that wait; more are refused
 constexpr std::size_t kShipBytes = 512 * 1024;
+constexpr int kFrameBytes = 256 * 1024;            // a shipment in a few writes; gRPC's default makes dozens
 constexpr auto kCallWait = std::chrono::seconds(10);
 constexpr auto kReportEvery = std::chrono::seconds(1);
 constexpr auto kShipEvery = std::chrono::milliseconds(500);
@@ -62,6 +63,7 @@ class SocketLink final : public BrokerLink {
       : options_(std::move(options)), board_(board), ledger_(ledger), clock_(clock), box_(crypto::BoxKey::Generate()) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(16 << 20);  // a policy may be larger than gRPC's default
+    arguments.SetInt(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, kFrameBytes);
     const auto channel = grpc::CreateCustomInsecureChannelFromFd("broker", socket.Release(), arguments);
     stub_ = pb::EdgeService::NewStub(channel);
     state_ = std::make_shared<gate::EdgeState>(*board.Current());

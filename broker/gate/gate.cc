@@ -60,19 +60,19 @@ absl::StatusOr<std::shared_ptr<const Caller>> Gate::Identify(std::string_view to
   return callers_.Find(token_text, state(), clock_.Now());
 }
 
-ErrorCode Gate::CheckCaller(const Caller& caller) {
-  if (clock_.Monotonic() - board_.heard() > options_.freshness) return ErrorCode::kStateStale;
-  return base::CodeOf(Callers::Alive(caller, state(), clock_.Now()));
+ErrorCode Gate::CheckCaller(const Caller& caller, const Instant& at) {
+  if (at.monotonic - board_.heard() > options_.freshness) return ErrorCode::kStateStale;
+  return base::CodeOf(Callers::Alive(caller, state(), at.now));
 }
 
-ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow) {
+ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow, const Instant& at) {
   const RevocationSet& revoked = *state().revocations;
   if (!revoked.empty()) {
     if (facts.git && revoked.HitsRepository(model::CanonicalRepository(facts.git->repository), caller.issued_at)) return ErrorCode::kTokenRevoked;
     if (allow->credential != nullptr && revoked.HitsCredential(allow->credential->name, caller.issued_at)) return ErrorCode::kTokenRevoked;
   }
   const int per_minute = allow->requests_per_minute;
-  if (per_minute > 0 && !session_rate_.Take(caller.grant.session, per_minute, per_minute, clock_.Monotonic())) {
+  if (per_minute > 0 && !session_rate_.Take(caller.grant.session, per_minute, per_minute, at.monotonic)) {
     return ErrorCode::kRateLimited;
   }
   return ErrorCode::kNone;
@@ -89,18 +89,21 @@ bool Gate::NeedsAncestry(const Caller& caller, const Facts& facts) {
 
 base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const Facts& facts, RequestInfo info,
                                      absl::Duration deadline) {
-  if (const ErrorCode code = CheckCaller(*caller); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
-  model::Decision decision = policy::Decide(facts, caller->grant, state().rules, clock_.Now());
+  const Instant at = Reading();
+  if (const ErrorCode code = CheckCaller(*caller, at); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
+  model::Decision decision = policy::Decide(facts, caller->grant, state().rules, at.now);
   if (const model::Deny* deny = decision.deny()) co_return RecordDeny(caller.get(), facts, info, *deny);
-  if (const ErrorCode code = CheckAllow(*caller, facts, *decision.allow()); code != ErrorCode::kNone) {
+  if (const ErrorCode code = CheckAllow(*caller, facts, *decision.allow(), at); code != ErrorCode::kNone) {
     co_return Refuse(caller.get(), facts, info, code);
   }
   Passage passage(decision.TakeAllow());
   const model::Allow& allow = passage.allow();
   Describe(caller.get(), facts, info, &passage.state_->record);
+  passage.state_->record.time = at.now;
+  passage.state_->opened = at.monotonic;
   const absl::Status recorded = co_await Record(passage, deadline);
   if (!recorded.ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
-  NoteUse(*caller, allow);
+  NoteUse(*caller, allow, at.now);
   if (allow->credential == nullptr) co_return std::move(passage);
 
   auto lease = co_await leases_.Borrow(allow, passage.receipt(), caller->grant.session, deadline);
@@ -126,7 +129,6 @@ base::Task<absl::Status> Gate::Record(Passage& passage, absl::Duration deadline)
   record.policy_version = allow->policy_version;
   if (allow->credential != nullptr) record.credential = allow->credential->name;
   ASSIGN_OR_CO_RETURN(const audit::StagedIntent staged, ledger_.StageIntent(record));
-  state.opened = clock_.Monotonic();
   state.gate = this;  // from here on somebody must close it
   co_await wait_.Company();
   absl::StatusOr<audit::IntentReceipt> receipt = ledger_.Commit(staged);
@@ -140,8 +142,9 @@ base::Task<absl::Status> Gate::Record(Passage& passage, absl::Duration deadline)
 }
 
 std::variant<model::Allow, Refusal> Gate::Judge(const Caller& caller, const Facts& facts, const RequestInfo& info) {
-  if (const ErrorCode code = CheckCaller(caller); code != ErrorCode::kNone) return Refuse(&caller, facts, info, code);
-  const model::Decision decision = policy::Decide(facts, caller.grant, state().rules, clock_.Now());
+  const Instant at = Reading();
+  if (const ErrorCode code = CheckCaller(caller, at); code != ErrorCode::kNone) return Refuse(&caller, facts, info, code);
+  const model::Decision decision = policy::Decide(facts, caller.grant, state().rules, at.now);
   if (const model::Deny* deny = decision.deny()) return RecordDeny(&caller, facts, info, *deny);
   return *decision.allow();
 }
@@ -162,6 +165,10 @@ void Gate::Close(Passage& passage, const Outcome& outcome) {
   constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
   model::Record& record = passage.state_->record;
   record.kind = RecordKind::kOutcome;
+  // The circumstances stand in the intent of the same request id.
+  for (std::string* text : {&record.channel, &record.label, &record.peer, &record.phase, &record.scheme, &record.service}) text->clear();
+  record.port = -1;
+  record.query_names.clear();
   record.time = clock_.Now();
   record.outcome = kWords[static_cast<int>(outcome.result)];
   record.status = outcome.status;
@@ -189,6 +196,7 @@ Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const Request
   }
   model::Record record;
   Describe(caller, facts, info, &record);
+  record.time = clock_.Now();
   record.kind = RecordKind::kDeny;
   record.code = base::Lookup(deny.code).name;
   record.rule = deny.rule;
@@ -202,7 +210,6 @@ Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const Request
 
 void Gate::Describe(const Caller* caller, const Facts& facts, const RequestInfo& info, model::Record* out) const {
   model::Record& record = *out;
-  record.time = clock_.Now();
   record.request_id = info.request_id;
   record.channel = info.channel;
   record.peer = info.peer;
@@ -222,8 +229,7 @@ void Gate::Describe(const Caller* caller, const Facts& facts, const RequestInfo&
   record.phase = model::PhaseName(caller->grant.phase);
 }
 
-void Gate::NoteUse(const Caller& caller, const model::Allow& allow) {
-  const absl::Time now = clock_.Now();
+void Gate::NoteUse(const Caller& caller, const model::Allow& allow, absl::Time now) {
   const auto note = [&](std::unordered_map<std::string, Use>& uses, const std::string& name) {
     if (uses.size() >= options_.max_sessions && !uses.contains(name)) return;
     Use& use = uses[name];

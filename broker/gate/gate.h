@@ -115,12 +115,18 @@ class Gate {
   const EdgeState& state();
 
  private:
-  base::ErrorCode CheckCaller(const Caller& caller);
-  base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
+  // Both clocks, read once for a request.
+  struct Instant {
+    absl::Time now;
+    absl::Duration monotonic;
+  };
+  Instant Reading() const { return {clock_.Now(), clock_.Monotonic()}; }
+  base::ErrorCode CheckCaller(const Caller& caller, const Instant& at);
+  base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow, const Instant& at);
   base::Task<absl::Status> Record(Passage& passage, absl::Duration deadline);
   void Describe(const Caller* caller, const model::Facts& facts, const RequestInfo& info, model::Record* record) const;
   Refusal RecordDeny(const Caller* caller, const model::Facts& facts, const RequestInfo& info, const model::Deny& deny);
-  void NoteUse(const Caller& caller, const model::Allow& allow);
+  void NoteUse(const Caller& caller, const model::Allow& allow, absl::Time now);
 
   const StateBoard& board_;
   audit::Ledger& ledger_;

@@ -13,6 +13,14 @@
 #include "net/tls_native.h"
 
 namespace credbroker::net {
+namespace {
+
+// Only a left-over error needs the walk through the thread's whole queue that ERR_clear_error makes.
+void ClearErrors() {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
+}  // namespace
 
 // OpenSSL's side of the socket: reads come out of the loop's receive buffer, writes go to its send buffer. Neither
 // waits, neither resumes a coroutine.
@@ -106,7 +114,7 @@ IoResult Stream::ReceiveTls(std::span<char> into) {
   if (starved_) return {Io::kAgain};  // OpenSSL would take half a microsecond to say the same
   std::size_t total = 0;
   while (total < into.size()) {
-    ERR_clear_error();
+    ClearErrors();
     std::size_t got = 0;
     if (SSL_read_ex(ssl_, into.data() + total, into.size() - total, &got) != 1) {
       const int error = SSL_get_error(ssl_, 0);
@@ -126,7 +134,7 @@ IoResult Stream::ReceiveTls(std::span<char> into) {
 
 Io Stream::WriteTls(std::string_view bytes) {
   if (tls_failed_ || !tls_done_) return Io::kTls;
-  ERR_clear_error();
+  ClearErrors();
   std::size_t written = 0;
   if (SSL_write_ex(ssl_, bytes.data(), bytes.size(), &written) != 1) return TlsFailure(SSL_get_error(ssl_, 0));
   return send_failed_ ? Io::kReset : Io::kOk;
@@ -137,11 +145,11 @@ Io Stream::TlsFailure(int ssl_error) {
   tls_failed_ = true;
   if (aborted_) return Io::kAborted;
   if (eof_) {
-    ERR_clear_error();
+    ClearErrors();
     return Io::kTruncated;
   }
   if (read_end_ == Io::kReset) {
-    ERR_clear_error();
+    ClearErrors();
     return Io::kReset;
   }
   NoteTlsError(TakeOpensslErrors());
@@ -211,7 +219,7 @@ base::Task<Io> Stream::Handshake(Deadline deadline) {
   while (true) {
     if (aborted_) co_return Io::kAborted;
     SendShared();
-    ERR_clear_error();
+    ClearErrors();
     if (SSL_do_handshake(ssl_) == 1) break;
     const int error = SSL_get_error(ssl_, 0);
     if (error != SSL_ERROR_WANT_READ) {
@@ -256,7 +264,7 @@ bool Stream::resumed() const { return ssl_ != nullptr && SSL_session_reused(ssl_
 void Stream::SendCloseNotify() {
   // Useless to a peer that has closed, and OpenSSL forbids it after a failure.
   if (!tls_done_ || tls_failed_ || hung_up() || aborted_) return;
-  ERR_clear_error();
+  ClearErrors();
   SSL_shutdown(ssl_);
 }
 
