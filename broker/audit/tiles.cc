@@ -28,14 +28,21 @@ std::string TileBytes(const std::vector<Hash>& hashes) {
   return bytes;
 }
 
+base::Fd CreateFresh(const std::string& path) {
+  return base::Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
 // By rename, so that a reader never sees half a tile.
 absl::Status WriteTile(const std::string& folder, const std::string& path, std::string_view bytes) {
   const std::string full = base::StrCat(folder, '/', path);
-  for (std::size_t at = folder.size() + 1; (at = full.find('/', at)) != std::string::npos; ++at) {
-    RETURN_IF_ERROR(base::MakeFolder(full.substr(0, at), 0700));
-  }
   const std::string fresh = base::StrCat(full, ".new");
-  const base::Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  base::Fd file = CreateFresh(fresh);
+  if (!file.ok() && errno == ENOENT) {  // the first tile of its folder
+    for (std::size_t at = folder.size() + 1; (at = full.find('/', at)) != std::string::npos; ++at) {
+      RETURN_IF_ERROR(base::MakeFolder(full.substr(0, at), 0700));
+    }
+    file = CreateFresh(fresh);
+  }
   if (!file.ok()) return base::WriteError(fresh, errno);
   RETURN_IF_ERROR(base::WriteAll(file.get(), bytes), fresh);
   if (rename(fresh.c_str(), full.c_str()) != 0) return base::WriteError(full, errno);
