@@ -66,8 +66,9 @@ class EdgeService final : public v1::EdgeService::Service {
                          ReadTime(use.has_last_used_at(), use.last_used_at(), absl::InfinitePast()));
         if (use.has_last_used_at()) core_.sessions().Touch(use.session(), at);
       }
-      for (const v1::ExceptionUse& use : request->exceptions()) RETURN_IF_ERROR(CountUse(use));
-      return absl::OkStatus();
+      absl::Status counted;  // a bad row must not take the others with it
+      for (const v1::ExceptionUse& use : request->exceptions()) counted.Update(CountUse(use));
+      return counted;
     });
   }
 

@@ -122,6 +122,7 @@ absl::StatusOr<Revoked> Revocations::Commit(const Cause& cause,
   RevocationChange done;
   const absl::Status stored = store_.InTransaction([&]() -> absl::Status {
     ASSIGN_OR_RETURN(done, change());
+    for (store::Revocation& row : done.rows) CoverIssued(&row);
     for (const store::Revocation& row : done.rows) RETURN_IF_ERROR(store_.revocations().Add(row).status());
     return absl::OkStatus();
   });
@@ -192,9 +193,17 @@ absl::Time Revocations::IssueTime(absl::Time now) const {
   absl::Time at = absl::FromUnixSeconds(absl::ToUnixSeconds(now));
   const std::lock_guard lock(mutex_);
   for (const store::Revocation& row : broad_) {
-    if (row.at >= at && row.at <= now) at = absl::FromUnixSeconds(absl::ToUnixSeconds(row.at)) + absl::Seconds(1);
+    if (row.at >= at && row.at <= now + kMaxAhead) at = absl::FromUnixSeconds(absl::ToUnixSeconds(row.at)) + absl::Seconds(1);
   }
+  newest_issue_ = std::max(newest_issue_, at);
   return at;
+}
+
+// A token that was issued before this very row may bear a time that is still to come, see IssueTime.
+void Revocations::CoverIssued(store::Revocation* row) const {
+  if (row->kind == RevocationKind::kToken || row->kind == RevocationKind::kSession) return;
+  const std::lock_guard lock(mutex_);
+  if (newest_issue_ <= row->at + kMaxAhead) row->at = std::max(row->at, newest_issue_);
 }
 
 void Revocations::Prune() {

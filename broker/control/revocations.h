@@ -59,19 +59,22 @@ class Revocations {
   bool Refuses(store::RevocationKind kind, std::string_view value, absl::Time issued_at) const;
   // Whether any repository or credential is: such a token's children keep its time of issue.
   bool RefusesSomething(absl::Time issued_at) const;
-  // A time of issue, in whole seconds, that no revocation so far concerns: at most one second after `now`.
+  // A time of issue, in whole seconds, that no revocation so far concerns. Each round of revoking and issuing within one
+  // second moves it a second ahead; edges take times up to token::kClockSkew ahead.
   absl::Time IssueTime(absl::Time now) const;
 
   // Forgets what ended.
   void Prune();
 
   static constexpr absl::Duration kConfirmWait = absl::Milliseconds(250);
+  static constexpr absl::Duration kMaxAhead = absl::Seconds(20);  // below the skew that verifiers take
 
  private:
   absl::StatusOr<RevocationChange> Change(const RevokeTarget& target, const Cause& cause);
   absl::StatusOr<std::vector<std::string>> RevokeTokens(const RevokeTarget& target, const Cause& cause, absl::Time now);
   absl::Status CloseRow(std::string_view session, const Cause& cause, absl::Time now);
   void Remember(const store::Revocation& row);
+  void CoverIssued(store::Revocation* row) const;
   void Record(const Revoked& revoked, const std::vector<store::Revocation>& rows, const Cause& cause);
 
   store::Store& store_;
@@ -81,6 +84,7 @@ class Revocations {
   const base::Clock& clock_;
   mutable std::mutex mutex_;
   std::vector<store::Revocation> broad_;  // all kinds but token and session, until they end
+  mutable absl::Time newest_issue_ = absl::InfinitePast();
 };
 
 // The row of one revoked token.

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "credbroker/v1/edge.grpc.pb.h"
 #include "crypto/seal.h"
+#include "edge/unsent_uses.h"
 #include "policy/source.h"
 
 namespace credbroker::edge {
@@ -245,22 +246,25 @@ class SocketLink final : public BrokerLink {
       pb::ReportRequest request;
       request.set_serial(serial_done_);
       lock.unlock();
-      FillReport(&request);
+      unsent_.Add(hooks_.take_uses());
+      const gate::Gate::Uses uses = unsent_.Batch();
+      FillReport(uses, &request);
       grpc::ClientContext context;
       SetDeadline(context);
       pb::ReportReply reply;
-      stub_->Report(&context, request, &reply).ok();  // the next one says it again
+      const bool arrived = stub_->Report(&context, request, &reply).ok();
+      if (arrived) unsent_.Forget(uses);  // else the next one says it again
       lock.lock();
+      report_now_ = report_now_ || (arrived && !unsent_.empty());
     }
   }
 
-  void FillReport(pb::ReportRequest* request) {
+  void FillReport(const gate::Gate::Uses& uses, pb::ReportRequest* request) {
     const audit::LedgerHealth health = ledger_.health();
     request->set_edge(options_.edge);
     request->set_policy_version(board_.Current()->rules->version());
     request->set_ledger_ok(health.writable);
     request->set_ledger_entries(health.size);
-    const gate::Gate::Uses uses = hooks_.take_uses();
     for (const auto& [session, use] : uses.sessions) {
       pb::SessionUse* row = request->add_sessions();
       row->set_session(session);
@@ -335,6 +339,8 @@ class SocketLink final : public BrokerLink {
   // Watch thread only.
   std::shared_ptr<gate::EdgeState> state_;
   uint64_t serial_seen_ = 0;
+  // Report thread only.
+  UnsentUses unsent_;
   // Ship thread only.
   std::optional<audit::Follower> follower_;
 

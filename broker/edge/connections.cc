@@ -6,6 +6,7 @@ namespace credbroker::edge {
 
 bool OpenConnection::StillAllowed(gate::Gate& gate) const {
   if (connect_caller_ != nullptr && !gate.StillAllowed(*connect_caller_, facts_)) return false;
+  if (running_.caller != nullptr && !gate.StillLent(*running_.caller, *running_.facts, *running_.allow)) return false;
   return request_caller_ == nullptr || !gate::Callers::Revoked(*request_caller_, gate.state());
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "gate/callers.h"
+#include "model/decision.h"
 #include "model/facts.h"
 #include "net/list.h"
 #include "net/stream.h"
@@ -21,11 +22,15 @@ class OpenConnection : public net::ListNode {
  public:
   explicit OpenConnection(net::Stream& stream) : stream_(stream), peer_text_(stream.peer().Text()) {}
 
-  // From now on the connection lives only as long as this CONNECT would still be allowed to this caller.
+  // From now on the connection lives only as long as this CONNECT, or the request that made it a WebSocket, would still be
+  // allowed to this caller.
   void Belongs(std::shared_ptr<const gate::Caller> caller, model::Facts facts) {
     connect_caller_ = std::move(caller);
     facts_ = std::move(facts);
   }
+  // A request that runs, until Rests: the revocation of its repository or credential ends it. All of it outlives that.
+  void Runs(const gate::Caller* caller, const model::Facts* facts, const model::Allow* allow) { running_ = {caller, facts, allow}; }
+  void Rests() { running_ = {}; }
   // The caller of the newest request: its revocation ends the connection too.
   void Serves(std::shared_ptr<const gate::Caller> caller) { request_caller_ = std::move(caller); }
 
@@ -42,16 +47,21 @@ class OpenConnection : public net::ListNode {
   bool known() const { return connect_caller_ != nullptr || request_caller_ != nullptr; }
   net::Stream& stream() const { return stream_; }
   const std::string& peer_text() const { return peer_text_; }
+  bool StillAllowed(gate::Gate& gate) const;
 
  private:
   friend class Connections;
-  bool StillAllowed(gate::Gate& gate) const;
 
   net::Stream& stream_;
   const std::string peer_text_;
   std::shared_ptr<const gate::Caller> connect_caller_;
   std::shared_ptr<const gate::Caller> request_caller_;
   model::Facts facts_;
+  struct {
+    const gate::Caller* caller = nullptr;
+    const model::Facts* facts = nullptr;
+    const model::Allow* allow = nullptr;
+  } running_;
   std::string remembered_field_;
   std::shared_ptr<const gate::Caller> remembered_;
 };

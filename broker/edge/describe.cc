@@ -22,6 +22,12 @@ absl::Status NameOneAuthority(const wire::RequestHead& head, const Authority& ta
   return absl::OkStatus();
 }
 
+absl::Status ReadUpgrade(const wire::RequestHead& head, Request* request) {
+  if (request->facts.git) return base::Error(ErrorCode::kUpgradeNotSupported, "git");
+  const ErrorCode code = wire::ReadWebSocketAsk(head, &request->websocket.emplace());
+  return code == ErrorCode::kNone ? absl::OkStatus() : base::Error(code, "upgrade");
+}
+
 absl::Status FillTarget(std::string_view resource, Request* request) {
   const model::Target target = model::SplitTarget(resource);
   RETURN_IF_ERROR(model::CheckPath(target.path));
@@ -90,7 +96,7 @@ absl::StatusOr<Request> Describe(const wire::RequestHead& head, const Door& door
     case Door::Kind::kTunnel: RETURN_IF_ERROR(FillFromTunnel(head, door, &request)); break;
     case Door::Kind::kGateway: RETURN_IF_ERROR(FillFromGateway(head, door, &request)); break;
   }
-  if (head.upgrade) return base::Error(ErrorCode::kUpgradeNotSupported);
+  if (head.upgrade) RETURN_IF_ERROR(ReadUpgrade(head, &request));
   return request;
 }
 

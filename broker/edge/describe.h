@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "model/facts.h"
 #include "wire/http_head.h"
+#include "wire/websocket.h"
 
 namespace credbroker::edge {
 
@@ -30,12 +31,15 @@ struct Request {
   model::Facts facts;
   std::string query;  // with its `?`, empty if there is none
   std::vector<std::string> query_names;
+  std::optional<wire::WebSocketAsk> websocket;  // the request is a WebSocket's handshake
 
   std::string Resource() const { return facts.path + query; }
 };
 
 // From a head to facts. Host, target and door must name one authority. Fails kMisdirected, kBadHost, kBadPath,
-// kMalformedHttp (a target form that the door does not take), kMethodNotSupported (CONNECT inside), kUpgradeNotSupported.
+// kMalformedHttp (a target form that the door does not take, a WebSocket handshake that is not exactly one),
+// kMethodNotSupported (CONNECT inside), kUpgradeNotSupported (another protocol, or an upgrade of a git request). A WebSocket
+// is judged as the GET that it is.
 absl::StatusOr<Request> Describe(const wire::RequestHead& head, const Door& door);
 
 // Facts of a CONNECT. Fails kBadHost; kMisdirected when a Host field names neither the target nor the proxy itself.

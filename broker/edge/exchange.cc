@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "edge/git_body.h"
 #include "edge/identity.h"
+#include "edge/websocket.h"
 #include "token/claims.h"
 #include "wire/hop.h"
 #include "wire/push_refusal.h"
@@ -192,21 +193,39 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
   if (request_.facts.git && request_.facts.git->operation == GitFacts::Operation::kDiscoverPush) {
     relay.EditAdvertisement({.remove_push_options = true, .add_no_thin = false});
   }
+  if (request_.websocket) relay.AllowSwitch(*request_.websocket);
   result = co_await relay.Run();
+  if (result.switched) co_await CarrySwitched(passage, *connected->stream, &result);
   result.upstream_silent = result.upstream_silent && connected->reused;
   if (result.upstream_reusable) worker_.upstreams.Release(request_.facts.authority, *std::move(connected));
   co_return result;
 }
 
+// The connection is a WebSocket from here on, for as long as this very request would still be allowed.
+base::Task<void> Exchange::CarrySwitched(const gate::Passage& passage, net::Stream& upstream, Relay::Result* result) {
+  FinishHead();  // what stands behind it are frames
+  connection_.Belongs(caller_, request_.facts);
+  // News may have come between the decision and now: no sweep will tell of them again.
+  if (!connection_.StillAllowed(worker_.gate)) client_.Abort();
+  const WebSocketEnd end = co_await CarryWebSocket(client_, upstream, passage.lease(), worker_.options);
+  result->error = end.error;
+  result->bytes_up = end.bytes_up;
+  result->bytes_down = end.bytes_down;
+  result->client_reusable = result->upstream_reusable = false;
+}
+
 base::Task<bool> Exchange::Forward(gate::Passage passage) {
+  if (request_.websocket && passage.allow()->managed) std::erase_if(request_.websocket->protocols, wire::IsCredentialProtocol);
   // A body that is still to come stands behind the head.
   const bool bodyless = head_.framing == Framing::kNone;
   if (!bodyless) KeepHead();
+  connection_.Runs(caller_.get(), &request_.facts, &passage.allow());
   Relay::Result result = co_await SendOnce(passage, Upstreams::Reuse::kPooled);
   // A pooled connection that the upstream had closed in the same moment: only what is safe and has no body is sent again.
   if (result.error == ErrorCode::kUpstreamClosed && result.upstream_silent && bodyless && IsSafe(head_.method)) {
     result = co_await SendOnce(passage, Upstreams::Reuse::kFresh);
   }
+  connection_.Rests();
   gate::Outcome outcome{gate::Outcome::Result::kDone, result.error, result.status, result.bytes_up, result.bytes_down};
   if (result.error != ErrorCode::kNone) outcome.result = gate::Outcome::Result::kFailed;
   if (result.error != ErrorCode::kNone && !result.answered) outcome.status = base::Lookup(result.error).http_status;

@@ -35,6 +35,7 @@ class Exchange {
   base::Task<base::ErrorCode> ReadGit();
   base::Task<bool> Forward(gate::Passage passage);
   base::Task<Relay::Result> SendOnce(const gate::Passage& passage, Upstreams::Reuse reuse);
+  base::Task<void> CarrySwitched(const gate::Passage& passage, net::Stream& upstream, Relay::Result* result);
   BodyPlan PlanBody() const;
   gate::RequestInfo Info() const;
   base::Task<bool> Refuse(gate::Refusal refusal);

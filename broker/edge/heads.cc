@@ -113,10 +113,12 @@ absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& re
   const std::string_view connection = head.FindHeader("connection").value_or("");
   const std::string granted = lease == nullptr ? std::string() : rewrite::PlacedHeaderName(allow->credential->placement);
   for (const Header& field : head.headers) {
+    if (request.websocket && wire::IsWebSocketHeader(field.name)) continue;
     if (GoesOn(field, connection, granted, allow, body)) wire::AppendHeader(field.name, field.value, out);
   }
   // Identity only: in a coded answer the credential could come back unseen.
   if (lease != nullptr) wire::AppendHeader("accept-encoding", "identity", out);
+  if (request.websocket) wire::AppendWebSocketAsk(*request.websocket, out);
   AppendFraming(body, out);
   wire::AppendHeadEnd(out);
   return absl::OkStatus();
@@ -136,6 +138,10 @@ void AppendClientHead(const wire::ResponseHead& head, const gate::Passage& passa
   if (says_length) wire::AppendHeader("content-length", head.content_length, out);
   if (plan.framing == Framing::kChunked) wire::AppendHeader("transfer-encoding", "chunked", out);
   if (plan.close) wire::AppendHeader("connection", "close", out);
+  if (plan.switches) {
+    wire::AppendHeader("upgrade", "websocket", out);
+    wire::AppendHeader("connection", "Upgrade", out);
+  }
   wire::AppendHeadEnd(out);
 }
 

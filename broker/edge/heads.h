@@ -21,7 +21,8 @@ struct BodyPlan {
 
 // Appends the upstream's request head with the credential in its one place. Needs the passage: without intent and lease
 // there is nothing to inject. Left out: hop-by-hop and Proxy-* fields, forwarding fields; tokens of ours wherever they
-// are; on a managed host every credential field, and codings in which the credential could come back unseen. The caller wipes `out`.
+// are; on a managed host every credential field, and codings in which the credential could come back unseen. A WebSocket's
+// handshake is written anew, without extensions: in compressed frames the credential could come back unseen. The caller wipes `out`.
 // Fails kSecretInvalid for a value that cannot stand in its place.
 absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& request, const gate::Passage& passage,
                                 const BodyPlan& body, std::string* out);
@@ -30,6 +31,7 @@ absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& re
 struct ReplyPlan {
   wire::Framing framing = wire::Framing::kNone;  // as written to the client
   bool close = false;                            // this answer is the connection's last
+  bool switches = false;                         // this 101 makes the connection a WebSocket
 };
 
 // Appends the client's response head. Left out: hop-by-hop fields, and on a managed host Set-Cookie and what tells of the

@@ -78,7 +78,13 @@ Relay::Progress Relay::ReadHead() {
     if (parsed.failed()) return Fail(ErrorCode::kUpstreamMalformed);
     if (parsed.complete()) {
       result_.upstream_silent = false;
-      if (head.status == 101) return Fail(ErrorCode::kUpstreamMalformed);  // we asked for no upgrade
+      if (head.status == 101) {
+        // Unasked, or not what was asked: who took it for a switch would read the upstream's next bytes as he likes.
+        if (ask_ == nullptr || !wire::FitsWebSocketAsk(head, *ask_)) return Fail(ErrorCode::kUpstreamMalformed);
+        Switch(head);
+        upstream_.Consume(parsed.consumed);
+        return Progress::kFinished;
+      }
       if (!head.interim()) {
         if (!BeginAnswer(head)) return Progress::kFailed;
         upstream_.Consume(parsed.consumed);
@@ -96,6 +102,14 @@ Relay::Progress Relay::ReadHead() {
       return Fail(io == Io::kFull ? ErrorCode::kUpstreamMalformed : ErrorCode::kUpstreamClosed);
     }
   }
+}
+
+void Relay::Switch(const wire::ResponseHead& head) {
+  result_.switched = result_.answered = true;
+  result_.status = head.status;
+  std::string out;
+  AppendClientHead(head, passage_, {.switches = true}, &out);
+  client_.stream.Write(out);
 }
 
 // Writes the client's head aside, to leave with the first content.
@@ -122,6 +136,7 @@ bool Relay::BeginAnswer(const wire::ResponseHead& head) {
   result_.status = head.status;
   upstream_keeps_ = head.keep_alive && head.framing != Framing::kUntilClose;
   reply_source_.emplace(upstream_, head.framing, head.content_length, wire::ChunkedDecoder::Side::kResponse, options_.body_block);
+  head_.reserve(512);
   AppendClientHead(head, passage_, reply_, &head_);
   return true;
 }

@@ -13,6 +13,7 @@
 #include "net/stream.h"
 #include "rewrite/scrub.h"
 #include "wire/advertisement.h"
+#include "wire/websocket.h"
 
 namespace credbroker::edge {
 
@@ -43,6 +44,7 @@ class Relay {
     bool cut_shows = true;         // an answer that is cut looks cut to the client, by its framing
     bool client_reusable = false;
     bool upstream_reusable = false;
+    bool switched = false;        // the answer was 101: both connections carry a WebSocket now
     bool upstream_silent = true;  // not a byte came back: a safe request may be tried again on another connection
     int64_t bytes_up = 0, bytes_down = 0;
   };
@@ -50,6 +52,8 @@ class Relay {
   Relay(ClientSide client, net::Stream& upstream, UpBody body, const gate::Passage& passage, const EdgeOptions& options);
   // Edits git's push advertisement on its way (wire/advertisement.h).
   void EditAdvertisement(const wire::AdvertisementEdits& edits) { edits_ = edits; }
+  // Takes a 101 that fits `ask`, which outlives the relay; otherwise each 101 is a fault of the upstream.
+  void AllowSwitch(const wire::WebSocketAsk& ask) { ask_ = &ask; }
 
   base::Task<Result> Run();
 
@@ -60,6 +64,7 @@ class Relay {
   Progress StepDown();
   Progress ReadHead();
   bool BeginAnswer(const wire::ResponseHead& head);
+  void Switch(const wire::ResponseHead& head);
   Progress StepBody();
   bool SendDown(std::string_view content);
   bool FinishDown();
@@ -73,6 +78,7 @@ class Relay {
   const gate::Passage& passage_;
   const EdgeOptions& options_;
   std::optional<wire::AdvertisementEdits> edits_;
+  const wire::WebSocketAsk* ask_ = nullptr;
 
   Result result_;
   bool up_done_ = false;

@@ -43,7 +43,7 @@ Gate::Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, 
       options_(options),
       callers_(options.max_callers),
       session_rate_(options.max_sessions),
-      anonymous_rate_(4096),
+      anonymous_rate_(options.max_strangers),
       id_prefix_(base::RandomId("r-").substr(0, 12)) {}
 
 std::string Gate::NewRequestId() { return base::StrCat(id_prefix_, "-", ++next_id_); }
@@ -65,12 +65,27 @@ ErrorCode Gate::CheckCaller(const Caller& caller, const Instant& at) {
   return base::CodeOf(Callers::Alive(caller, state(), at.now));
 }
 
-ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow, const Instant& at) {
+bool Gate::Revoked(const Caller& caller, const Facts& facts, const model::Allow& allow) {
   const RevocationSet& revoked = *state().revocations;
-  if (!revoked.empty()) {
-    if (facts.git && revoked.HitsRepository(model::CanonicalRepository(facts.git->repository), caller.issued_at)) return ErrorCode::kTokenRevoked;
-    if (allow->credential != nullptr && revoked.HitsCredential(allow->credential->name, caller.issued_at)) return ErrorCode::kTokenRevoked;
+  if (revoked.empty()) return false;
+  if (facts.git && revoked.HitsRepository(model::CanonicalRepository(facts.git->repository), caller.issued_at)) return true;
+  return allow->credential != nullptr && revoked.HitsCredential(allow->credential->name, caller.issued_at);
+}
+
+bool Gate::StillLent(const Caller& caller, const Facts& facts, const model::Allow& allow) {
+  return !Callers::Revoked(caller, state()) && !Revoked(caller, facts, allow);
+}
+
+Gate::Uses Gate::TakeUses() {
+  const absl::Time now = clock_.Now();
+  for (const auto& [session, count] : running_) {
+    if (uses_.sessions.size() < options_.max_sessions) uses_.sessions[session].last = now;
   }
+  return std::exchange(uses_, {});
+}
+
+ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow, const Instant& at) {
+  if (Revoked(caller, facts, allow)) return ErrorCode::kTokenRevoked;
   const int per_minute = allow->requests_per_minute;
   if (per_minute > 0 && !session_rate_.Take(caller.grant.session, per_minute, per_minute, at.monotonic)) {
     return ErrorCode::kRateLimited;
@@ -130,6 +145,7 @@ base::Task<absl::Status> Gate::Record(Passage& passage, absl::Duration deadline)
   if (allow->credential != nullptr) record.credential = allow->credential->name;
   ASSIGN_OR_CO_RETURN(const audit::StagedIntent staged, ledger_.StageIntent(record));
   state.gate = this;  // from here on somebody must close it
+  ++running_[record.session];
   co_await wait_.Company();
   absl::StatusOr<audit::IntentReceipt> receipt = ledger_.Commit(staged);
   absl::Status status = receipt.status();
@@ -164,6 +180,7 @@ void Gate::Close(Passage& passage, const Outcome& outcome) {
   if (std::exchange(passage.state_->gate, nullptr) == nullptr) return;
   constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
   model::Record& record = passage.state_->record;
+  if (const auto running = running_.find(record.session); running != running_.end() && --running->second == 0) running_.erase(running);
   record.kind = RecordKind::kOutcome;
   // The circumstances stand in the intent of the same request id.
   for (std::string* text : {&record.channel, &record.label, &record.peer, &record.phase, &record.scheme, &record.service}) text->clear();

@@ -55,6 +55,7 @@ struct GateOptions {
   absl::Duration freshness = absl::Seconds(60);  // without a word from the broker, then everything is refused
   std::size_t max_callers = 4096;                // verified tokens kept
   std::size_t max_sessions = 65536;              // for rate limits and use reports
+  std::size_t max_strangers = 4096;              // addresses whose refusals are counted
   double anonymous_records_per_minute = 300;     // refusals without a known caller that are recorded, per peer
   double anonymous_burst = 60;
 };
@@ -102,7 +103,11 @@ class Gate {
   // ends no running transfer: its session's end does, by revocation.
   bool StillAllowed(const Caller& caller, const model::Facts& facts);
 
-  // Sessions used and exceptions used since the last call.
+  // Is nothing of this running request revoked: its caller, its repository, its credential?
+  bool StillLent(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
+
+  // Sessions used and exceptions used since the last call. A session is in use while a request of it runs, also one that
+  // runs for hours (an event stream, a WebSocket, a tunnel).
   struct Use {
     absl::Time last;
     int64_t count = 0;
@@ -110,7 +115,7 @@ class Gate {
   struct Uses {
     std::unordered_map<std::string, Use> sessions, exceptions;
   };
-  Uses TakeUses() { return std::exchange(uses_, {}); }
+  Uses TakeUses();
 
   const EdgeState& state();
 
@@ -126,6 +131,7 @@ class Gate {
   base::Task<absl::Status> Record(Passage& passage, absl::Duration deadline);
   void Describe(const Caller* caller, const model::Facts& facts, const RequestInfo& info, model::Record* record) const;
   Refusal RecordDeny(const Caller* caller, const model::Facts& facts, const RequestInfo& info, const model::Deny& deny);
+  bool Revoked(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
   void NoteUse(const Caller& caller, const model::Allow& allow, absl::Time now);
 
   const StateBoard& board_;
@@ -141,6 +147,7 @@ class Gate {
   RateLimiter session_rate_;
   RateLimiter anonymous_rate_;
   Uses uses_;
+  std::unordered_map<std::string, int> running_;  // requests of each session
   std::string id_prefix_;
   uint64_t next_id_ = 0;
 };

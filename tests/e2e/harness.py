@@ -25,6 +25,7 @@ from upstream import LEASH, GitHost, RawUpstream, make_certificates
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = float(os.environ.get("CREDBROKER_E2E_DEADLINE", "30"))  # seconds; sanitizer builds need the room
+SANITIZER = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}  # our programs need them
 GIT_SECRET = "S3cret/gIt+" + "q8Zr2Lx9" + "=="
 API_SECRET = "ap1-" + "K3y.7f+/~c4n4ry"
 ECHO_SECRET = "ech0-" + "c4n4ry\"&<" + "0123456789abcdef"
@@ -244,7 +245,7 @@ class World:
         return self.cli("apply", "-f", folder / "policy.yaml", check=check)
 
     def cli(self, *args, token=None, input=None, check=True, env=None, timeout=DEADLINE * 2):
-        variables = {"PATH": os.environ["PATH"], "HOME": str(self.home), "CREDBROKER_ADDRESS": self.broker.address,
+        variables = {**SANITIZER, "PATH": os.environ["PATH"], "HOME": str(self.home), "CREDBROKER_ADDRESS": self.broker.address,
                      **({"CREDBROKER_TOKEN": token} if token else {}), **(env or {})}
         done = subprocess.run([self.bin / "credbroker", *map(str, args)], input=input if input is not None else b"",
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, timeout=timeout, check=False)
@@ -269,7 +270,7 @@ class World:
     def environment(self, token):
         variables = self.json("env", token=token)
         self.received.append(json.dumps(variables).encode())
-        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
+        return {**SANITIZER, "PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1",
                 "GIT_AUTHOR_NAME": "agent", "GIT_AUTHOR_EMAIL": "agent@sandbox.test", "GIT_COMMITTER_NAME": "agent",
                 "GIT_COMMITTER_EMAIL": "agent@sandbox.test", **variables}
 

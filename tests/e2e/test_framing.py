@@ -217,9 +217,10 @@ class Requests(Framing):
         self.assertNotIn(b"mine-0001", b"".join(r.head for r in self.upstream.requests))
 
     def test_upgrades_and_h2c_are_refused_CVE_2024_23326(self):
-        for fields in (["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"], ["Upgrade: websocket"]):
+        for fields, status, code in ((["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"], 403, "upgrade_not_supported"),
+                                     (["Upgrade: websocket"], 400, "malformed_http")):
             with self.open() as channel:
-                self.assertRefused(channel.request("GET", "/open/upgrade", self.host, fields), 403, "upgrade_not_supported")
+                self.assertRefused(channel.request("GET", "/open/upgrade", self.host, fields), status, code)
         self.assertFalse(self.upstream.seen("/open/upgrade"))
 
 

@@ -1,4 +1,4 @@
-// RFC 8785: whatever is accepted is canonical, and canonicalizing it again changes nothing.
+// RFC 8785: whatever is accepted is canonical, canonicalizing it again changes nothing, and the check that copies nothing agrees.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -32,6 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   CheckRecord(bytes);
   const auto once = credbroker::audit::Canonicalize(bytes);
+  const bool canonical = bytes.starts_with('{') && once.ok() && *once == bytes;
+  if (credbroker::audit::IsCanonicalObject(bytes) != canonical) std::abort();
   if (!once.ok()) return 0;
   const auto twice = credbroker::audit::Canonicalize(*once);
   if (!twice.ok() || *twice != *once || !credbroker::base::IsUtf8(*once)) std::abort();

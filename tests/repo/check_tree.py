@@ -176,6 +176,40 @@ def check_docs(root):
                     yield f"{path}: `credbroker {word}` is no sub-command"
 
 
+LIMIT = re.compile(r"\b(kMax\w+|max_\w+) = [^;=,]*\d")
+
+
+def check_limits(root):
+    """broker/LIMITS.md says what the sources say, names tests that exist, and has every kMax constant and max_ member."""
+    page, named = root / "broker/LIMITS.md", set()
+    for number, line in enumerate(text(page).splitlines(), 1):
+        where = re.search(r"\| `([\w/]+\.(?:h|cc))` `(\w+) = ([^`]+)` \|", line)
+        if not where:
+            if re.match(r"\| (?!limit )", line):
+                yield f"{place(root, page, number)}: no `file` `name = value` here"
+            continue
+        named.add((where[1], where[2]))
+        source = text(root / "broker" / where[1])
+        if not re.search(rf"\b{where[2]} = {re.escape(where[3])}[;,)]", source):
+            yield f"{place(root, page, number)}: {where[1]} does not say {where[2]} = {where[3]}"
+        cell = line.rstrip(" |").rsplit(" | ", 1)[-1]
+        tests = re.findall(r"`((?:unit|e2e)/[\w/]+\.(?:cc|py))` `([^`]+)`", cell)
+        if not tests and not re.match(r"none: \w", cell):
+            yield f"{place(root, page, number)}: names no test, and no reason why there is none"
+        for path, name in tests:
+            if name not in text(root / "tests" / path):
+                yield f"{place(root, page, number)}: tests/{path} has no {name}"
+    for path in files(root, "broker"):
+        if path.suffix not in (".h", ".cc"):
+            continue
+        name = str(path.relative_to(root / "broker"))
+        for number, line in enumerate(text(path).splitlines(), 1):
+            found = LIMIT.search(line.split("//")[0])
+            counts = found and (path.suffix == ".h" if found[1].startswith("max_") else "constexpr" in line)
+            if counts and (name, found[1]) not in named:
+                yield f"{place(root, path, number)}: {found[1]} has no row in broker/LIMITS.md"
+
+
 def check_scripts(root):
     """Scripts start, have the run bit and parse; the package list is clean."""
     for name in ("deploy/quickstart", "deploy/install-packages", "tests/run", ".ci/run", "tests/bench/sut"):

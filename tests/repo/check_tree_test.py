@@ -64,6 +64,18 @@ class Rules(unittest.TestCase):
         for word in ("nowhere.md", "deploy/no-such-thing", "does not name tests/run", "LICENSE is missing", "`credbroker fly`"):
             self.assertIn(word, found)
 
+    def test_limits(self):
+        self.write("broker/x/a.h", "std::size_t max_a = 4 * 1024;  // bytes\nstd::size_t max_forgotten = 7;\n")
+        self.write("broker/x/b.cc", "constexpr int kMaxB = 5;\nconstexpr int kMaxForgotten = 6;\nconst int kMaxLocal = 8;\n")
+        self.write("tests/unit/x/a_test.cc", "TEST(X, KeepsItsLimits) {}\n")
+        row = "| 1 | of | `x/{}` `{}` | 403 | {} |\n"
+        self.write("broker/LIMITS.md", row.format("a.h", "max_a = 4 * 1024", "`unit/x/a_test.cc` `KeepsItsLimits`")
+                   + row.format("a.h", "max_a = 4 * 1025", "none: a reason") + row.format("b.cc", "kMaxB = 5", "`unit/x/a_test.cc` `Gone`")
+                   + row.format("b.cc", "kMaxB = 5", "none") + "| 1 | of | nothing | 403 | none: x |\n")
+        found = self.broken("limits").splitlines()
+        self.assertEqual(sorted(line.split(" ", 1)[0] for line in found),
+                         [f"broker/LIMITS.md:{n}:" for n in (2, 3, 4, 5)] + ["broker/x/a.h:2:", "broker/x/b.cc:2:"])
+
     def test_scripts(self):
         self.write("deploy/quickstart", "#!/usr/bin/env bash\nif\n")
         self.write("deploy/packages", "Bad Name\ncurl\ncurl\n")

@@ -1,6 +1,8 @@
 #include "app/config.h"
 
 #include "app/listen_address.h"
+#include "base/file.h"
+#include "base/id.h"
 #include "kit/status_matchers.h"
 
 namespace credbroker::app {
@@ -32,6 +34,16 @@ log_level: warn
   EXPECT_FALSE(config.edge_enabled);
   EXPECT_EQ(config.edge_user, "edge");
   EXPECT_EQ(config.log_level, "warn");
+}
+
+TEST(ConfigTest, AFileThatIsTooLargeIsRefused) {
+  const std::string path = testing::TempDir() + base::RandomId("config-") + ".yaml";
+  const auto read = [&](std::size_t bytes) {
+    EXPECT_THAT(base::WriteFileAtomic(path, std::string(bytes, '#'), 0600), IsOk());
+    return ReadConfig(path, {});
+  };
+  EXPECT_THAT(read(256 * 1024), IsOk());
+  EXPECT_THAT(read(256 * 1024 + 1), FailsWith(ErrorCode::kTooLarge));
 }
 
 TEST(ConfigTest, AnEmptyFileKeepsTheDefaults) {

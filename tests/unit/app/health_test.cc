@@ -75,6 +75,9 @@ TEST_F(HealthTest, ServesBoundedRequests) {
   EXPECT_THAT(Ask(port, "POST /healthz HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(Ask(port, "HEAD /metrics HTTP/1.1\r\n\r\n"), testing::EndsWith("\r\n\r\n"));
   EXPECT_EQ(Ask(port, "nonsense\r\n\r\n"), "");
+  const auto padded = [](std::size_t size) { return "GET /healthz HTTP/1.1\r\nX: " + std::string(size - 30, 'x') + "\r\n\r\n"; };
+  EXPECT_THAT(Ask(port, padded(4096)), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(Ask(port, padded(4097)), "");
   EXPECT_THAT(Ask(port, "GET /healthz HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\n")) << "and goes on serving";
 }
 

@@ -402,6 +402,23 @@ TEST(LedgerTest, RefusesMoreTrailingRecordsThanItMayHold) {
   ExpectWhole(folder / "l", taken);
 }
 
+// The bound of kFlush: what a power loss could take is limited in bytes too.
+TEST(LedgerTest, RefusesToRunAheadOfItsDiskAndRecovers) {
+  const Folder folder;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(folder / "l", {.max_flush_delay = absl::Hours(1)}));
+  model::Record record = Intent("r");
+  record.path = std::string(2000, 'p');
+  uint64_t taken = 0, bytes = 0;
+  while (bytes < (32u << 20) && ledger->Append(record, nullptr).ok()) ++taken, bytes += 2000;
+  EXPECT_GT(bytes, 14u << 20);
+  EXPECT_LT(bytes, 17u << 20);
+  EXPECT_THAT(ledger->StageIntent(record), FailsWith(ErrorCode::kLedgerUnavailable));
+  ASSERT_THAT(ledger->Flush(), IsOk());
+  EXPECT_THAT(ledger->Append(record, nullptr), IsOk());
+  ASSERT_THAT(ledger->Close(), IsOk());
+  ExpectWhole(folder / "l", taken + 1);
+}
+
 // After each of these the ledger raises an alarm and restores what was acknowledged.
 void DisturbAndRecover(const std::function<void(const std::string&)>& disturb) {
   const Folder folder;

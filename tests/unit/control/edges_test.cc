@@ -329,6 +329,57 @@ TEST_F(EdgeServiceTest, AnotherLedgerKeyUnderTheSameNameIsRefused) {
   EXPECT_EQ(core_->hub().connected(), 1) << "the true edge stays";
 }
 
+TEST_F(EdgeServiceTest, WhatAnEdgeSendsIsBounded) {
+  const auto report = [&](const v1::ReportRequest& request) {
+    grpc::ClientContext context;
+    v1::ReportReply reply;
+    return edge_->stub().Report(&context, request, &reply).ok() ? 0 : CodeIn(context);
+  };
+  v1::ReportRequest uses;
+  uses.set_edge(edge_->name());
+  for (int i = 0; i < 10'000; ++i) uses.add_sessions()->set_session("s-none");
+  EXPECT_EQ(report(uses), 0);
+  uses.add_sessions();
+  EXPECT_EQ(report(uses), 5009);
+  v1::ReportRequest exceptions;
+  exceptions.set_edge(edge_->name());
+  for (int i = 0; i < 10'001; ++i) exceptions.add_exceptions();
+  EXPECT_EQ(report(exceptions), 5009);
+  v1::ReportRequest one;
+  one.set_edge(edge_->name());
+  one.add_exceptions()->set_id("EX-7");
+  one.mutable_exceptions(0)->set_uses(1'000'001);
+  EXPECT_EQ(report(one), 5006);
+
+  const auto ship = [&](std::size_t bytes) {
+    grpc::ClientContext context;
+    v1::ShipRequest request;
+    request.set_edge(edge_->name());
+    request.set_lines(std::string(bytes, '\n'));
+    v1::ShipReply reply;
+    EXPECT_FALSE(edge_->stub().Ship(&context, request, &reply).ok());
+    return CodeIn(context);
+  };
+  EXPECT_EQ(ship(Archives::kMaxBatchBytes + 1), 5009);
+  EXPECT_NE(ship(Archives::kMaxBatchBytes), 5009) << "read, and refused for what it holds";
+
+  const auto watch = [&](int listeners) {
+    grpc::ClientContext context;
+    v1::WatchRequest request;
+    request.set_edge(edge_->name());
+    request.set_sealing_key(edge_->box().public_key());
+    request.set_ledger_vkey("not a key, so that no stream opens");
+    for (int i = 0; i < listeners; ++i) request.add_listeners("proxy");
+    const auto reader = edge_->stub().Watch(&context, request);
+    v1::EdgeUpdate update;
+    EXPECT_FALSE(reader->Read(&update));
+    EXPECT_FALSE(reader->Finish().ok());
+    return CodeIn(context);
+  };
+  EXPECT_EQ(watch(65), 5009);
+  EXPECT_NE(watch(64), 5009);
+}
+
 TEST_F(EdgeServiceTest, CountsUsesOfExceptionsThatExist) {
   grpc::ClientContext context;
   v1::ReportRequest request;

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "control/local_socket.h"
+#include "credbroker/v1/policy.grpc.pb.h"
 #include "credbroker/v1/session.grpc.pb.h"
 #include "credbroker/v1/status.grpc.pb.h"
 #include "credbroker/v1/token.grpc.pb.h"
@@ -145,6 +146,21 @@ TEST_F(ServersTest, AnybodyMayAskHowToConnectAndNothingElse) {
   grpc::ClientContext refused;
   v1::GetStatusReply status;
   EXPECT_FALSE(v1::StatusService::NewStub(Tcp())->GetStatus(&refused, {}, &status).ok());
+}
+
+TEST_F(ServersTest, MessagesAreBounded) {
+  const auto apply = [&](std::size_t bytes) {
+    grpc::ClientContext context;
+    v1::ApplyPolicyRequest request;
+    v1::PolicyFile* file = request.mutable_source()->add_documents();
+    file->set_name("policy.yaml");
+    file->set_text(std::string(bytes, '#'));
+    v1::ApplyPolicyReply reply;
+    const grpc::Status status = v1::PolicyService::NewStub(Local())->ApplyPolicy(&context, request, &reply);
+    return status.ok() ? 0 : CodeIn(context, status);
+  };
+  EXPECT_EQ(apply(9 << 20), 5009) << "read, and too large for a policy";
+  EXPECT_EQ(apply(17 << 20), -grpc::StatusCode::RESOURCE_EXHAUSTED) << "not read at all";
 }
 
 TEST_F(ServersTest, DetailGoesToThePrivilegedOnly) {

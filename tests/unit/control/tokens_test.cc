@@ -154,6 +154,22 @@ TEST_F(TokensTest, ARefusedRepositoryStaysRefusedForRenewals) {
   EXPECT_EQ(repositories(fresh), 1u) << "the session's owner decided anew";
 }
 
+// Issuing and revoking in turns within one second: each revocation hits what was issued before it and nothing later.
+TEST_F(TokensTest, EachRevocationInASecondHitsWhatWasIssuedBeforeIt) {
+  ASSERT_OK_AND_ASSIGN(const SessionAndToken opened, Open());
+  const auto refused = [&](absl::Time issued) {
+    return core_->revocations().Refuses(store::RevocationKind::kCredential, "corp-bot", issued);
+  };
+  for (int round = 0; round < 8; ++round) {
+    ASSERT_OK_AND_ASSIGN(const IssuedToken token, core_->tokens().Mint(Admin(), opened.session.id, {}));
+    ASSERT_OK_AND_ASSIGN(const token::Claims claims, core_->tokens().VerifyHolder(TextOf(token)));
+    EXPECT_FALSE(refused(claims.issued_at)) << round;
+    ASSERT_THAT(Revoke(store::RevocationKind::kCredential, "corp-bot"), IsOk());
+    EXPECT_TRUE(refused(claims.issued_at)) << round;
+    clock_.Advance(absl::Milliseconds(20));
+  }
+}
+
 TEST_F(TokensTest, WhoAmIShowsGrantsAndPlaceholders) {
   ASSERT_OK_AND_ASSIGN(const SessionAndToken opened, Open());
   ASSERT_OK_AND_ASSIGN(const WhoAmI who, DescribeHolder(*Holder(opened.token).holder, core_->store(), core_->rules(),

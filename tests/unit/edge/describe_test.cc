@@ -90,8 +90,26 @@ TEST(DescribeTest, GatewayRefusesWhatNamesNoHost) {
   EXPECT_THAT(Describe(Parse(other), tls), FailsWith(ErrorCode::kMisdirected));
 }
 
-TEST(DescribeTest, UpgradesAndNestedConnectAreRefused) {
-  const std::string upgrade = "GET /x HTTP/1.1\r\nHost: api.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+TEST(DescribeTest, AWebSocketIsTheGetThatItIs) {
+  const std::string rest = " HTTP/1.1\r\nHost: api.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  const std::string good = "GET /live?a=1" + rest;
+  ASSERT_OK_AND_ASSIGN(const Request request, Describe(Parse(good), TunnelTo("api.test")));
+  EXPECT_EQ(request.facts.method, "GET");
+  EXPECT_EQ(request.Resource(), "/live?a=1");
+  ASSERT_TRUE(request.websocket.has_value());
+  EXPECT_EQ(request.websocket->key, "dGhlIHNhbXBsZSBub25jZQ==");
+  const std::string plain = "GET /live HTTP/1.1\r\nHost: api.test\r\n\r\n";
+  ASSERT_OK_AND_ASSIGN(const Request other, Describe(Parse(plain), TunnelTo("api.test")));
+  EXPECT_FALSE(other.websocket.has_value());
+  const std::string git = "GET /acme/web.git/info/refs?service=git-upload-pack" + rest;
+  EXPECT_THAT(Describe(Parse(git), TunnelTo("api.test")), FailsWith(ErrorCode::kUpgradeNotSupported));
+}
+
+TEST(DescribeTest, OtherUpgradesAndNestedConnectAreRefused) {
+  const std::string half = "GET /x HTTP/1.1\r\nHost: api.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+  EXPECT_THAT(Describe(Parse(half), TunnelTo("api.test")), FailsWith(ErrorCode::kMalformedHttp));
+  const std::string upgrade = "GET /x HTTP/1.1\r\nHost: api.test\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n";
   EXPECT_THAT(Describe(Parse(upgrade), TunnelTo("api.test")), FailsWith(ErrorCode::kUpgradeNotSupported));
   const std::string nested = "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n";
   EXPECT_THAT(Describe(Parse(nested), TunnelTo("a.test")), FailsWith(ErrorCode::kMethodNotSupported));

@@ -244,6 +244,27 @@ TEST_F(GateTest, RateLimitIsPerSession) {
   EXPECT_EQ(RefusalOf(Open(other, Fetch())), ErrorCode::kNone);
 }
 
+// A request that runs for hours keeps its session in use, and falls with its repository or credential.
+TEST_F(GateTest, ARunningRequestIsUseAndFallsWithWhatItWasLent) {
+  const token::Claims claims = MakeClaims("t-1");
+  const auto caller = CallerOf(claims);
+  std::optional<Gate::Opening> opening = Open(claims, Fetch());
+  ASSERT_EQ(RefusalOf(*opening), ErrorCode::kNone);
+  EXPECT_EQ(gate_->TakeUses().sessions.count("s-one"), 1u);
+  clock_.Advance(absl::Seconds(50));
+  const Gate::Uses later = gate_->TakeUses();
+  ASSERT_EQ(later.sessions.count("s-one"), 1u);
+  EXPECT_EQ(later.sessions.at("s-one").last, clock_.Now());
+  const model::Allow allow = std::get<Passage>(*opening).allow();
+  EXPECT_TRUE(gate_->StillLent(*caller, Fetch(), allow));
+  Revoke("credential", "other");
+  EXPECT_TRUE(gate_->StillLent(*caller, Fetch(), allow));
+  Revoke("credential", "corp-bot");
+  EXPECT_FALSE(gate_->StillLent(*caller, Fetch(), allow));
+  opening.reset();
+  EXPECT_TRUE(gate_->TakeUses().sessions.empty());
+}
+
 // B97: no record, no effect, and no wait.
 TEST_F(GateTest, LedgerThatCannotBeWrittenRefusesBeforeAnyLease) {
   ASSERT_THAT(ledger_->Close(), IsOk());

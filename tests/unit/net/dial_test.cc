@@ -126,6 +126,18 @@ TEST_F(DialTest, TheNextAddressIsTriedWhenOneRefuses) {
   EXPECT_THAT(TryDial("dead.test", listener_->port(), local_, &stream), FailsWith(ErrorCode::kUpstreamUnreachable));
 }
 
+TEST_F(DialTest, EightAddressesAreTriedAndNoMore) {
+  std::unique_ptr<Stream> stream;
+  std::vector<IpAddress> answer;
+  for (int i = 0; i < 7; ++i) answer.push_back(Ip(("127.0.0." + std::to_string(10 + i)).c_str()));  // nobody listens there
+  answer.push_back(Ip("127.0.0.1"));
+  resolver_.answers = {answer};
+  EXPECT_THAT(TryDial("eight.test", listener_->port(), local_, &stream), IsOk());
+  answer.insert(answer.begin(), Ip("127.0.0.9"));
+  resolver_.answers = {answer};
+  EXPECT_THAT(TryDial("nine.test", listener_->port(), local_, &stream), FailsWith(ErrorCode::kUpstreamUnreachable));
+}
+
 TEST_F(DialTest, AnAbortedConnectionIsResetSoThatWhatCameDoesNotLookWhole) {  // B53
   const std::unique_ptr<Stream> stream = Connection();
   ASSERT_EQ(stream->Write("part"), Io::kOk);

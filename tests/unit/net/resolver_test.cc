@@ -12,6 +12,7 @@
 
 #include "harness.h"
 #include "kit/status_matchers.h"
+#include "net/listener.h"
 
 namespace credbroker::net {
 namespace {
@@ -23,7 +24,7 @@ using testing_kit::IsOk;
 using Answer = absl::StatusOr<std::vector<IpAddress>>;
 
 // A name server on loopback that runs on the same loop. Answers questions of type A from a table; AAAA questions get an
-// empty answer, unknown names NXDOMAIN, and a name that starts with "silent" none at all.
+// empty answer, unknown names NXDOMAIN, and a name that starts with "silent" none at all. Long answers need the same port in TCP.
 class TestNameServer final : private EventHandler {
  public:
   explicit TestNameServer(Loop& loop)
@@ -39,6 +40,14 @@ class TestNameServer final : private EventHandler {
   }
   ~TestNameServer() { loop_.Unregister(fd_.get(), this); }
 
+  void ServeTcpToo() {
+    auto listener = Listener::Tcp(loop_, "127.0.0.1", port_, Listener::Sharing::kAlone, [this](Accepted accepted) {
+      loop_.Spawn(ServeTcp(std::make_unique<Stream>(loop_, std::move(accepted.fd), accepted.peer)));
+    });
+    ASSERT_THAT(listener, IsOk());
+    listener_ = *std::move(listener);
+  }
+
   std::string Address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::map<std::string, std::vector<uint32_t>> names;
   uint8_t ttl = 20;
@@ -53,6 +62,20 @@ class TestNameServer final : private EventHandler {
     if (got < 12) return;
     const std::string reply = Reply(std::string(question, static_cast<std::size_t>(got)));
     if (!reply.empty()) sendto(fd_.get(), reply.data(), reply.size(), 0, reinterpret_cast<sockaddr*>(&from), size);
+  }
+
+  base::Task<void> ServeTcp(std::unique_ptr<Stream> stream) {
+    while (true) {
+      const Received length = co_await ReadExactly(stream.get(), 2);
+      if (length.end != Io::kOk) co_return;
+      const std::size_t size = static_cast<uint8_t>(length.bytes[0]) * 256u + static_cast<uint8_t>(length.bytes[1]);
+      const Received question = co_await ReadExactly(stream.get(), size);
+      if (question.end != Io::kOk) co_return;
+      const std::string reply = Reply(question.bytes);
+      const std::string head = {static_cast<char>(reply.size() >> 8), static_cast<char>(reply.size())};
+      const Io io = co_await WriteAll(stream.get(), head + reply);
+      if (io != Io::kOk) co_return;
+    }
   }
 
   std::string Reply(const std::string& question) {
@@ -82,6 +105,7 @@ class TestNameServer final : private EventHandler {
   Loop& loop_;
   base::Fd fd_;
   uint16_t port_ = 0;
+  std::unique_ptr<Listener> listener_;
 };
 
 base::Task<void> ResolveInto(Loop* loop, Resolver* resolver, std::string host, absl::Duration limit, Answer* out) {
@@ -164,6 +188,37 @@ TEST_F(NameServerTest, LongTtlsAreCutAndZeroIsNotKept) {
   server.names["up.test"] = {0xA9FEA9FE};  // B69: the next answer is another one
   EXPECT_EQ(Texts(Ask(loop, resolver, "up.test")), (std::vector<std::string>{"169.254.169.254"}));
   EXPECT_EQ(server.a_questions, 3);
+}
+
+TEST_F(NameServerTest, AnswersOfMoreThan64AddressesAreRefused) {
+  Loop loop(base::SystemClock());
+  TestNameServer server(loop);
+  server.ServeTcpToo();
+  for (uint32_t i = 0; i < 64; ++i) server.names["many.test"].push_back(0xCB007100 + i);
+  server.names["more.test"] = server.names["many.test"];
+  server.names["more.test"].push_back(0xCB007140);
+  SystemResolver resolver(loop, Using(server));
+  EXPECT_EQ(Texts(Ask(loop, resolver, "many.test")).size(), 64u);
+  EXPECT_THAT(Ask(loop, resolver, "more.test"), FailsWith(ErrorCode::kUpstreamUnresolved));
+}
+
+TEST_F(NameServerTest, AnswersOf1024NamesAreKept) {
+  Loop loop(base::SystemClock());
+  TestNameServer server(loop);
+  server.ttl = 255;
+  SystemResolver resolver(loop, Using(server));
+  const auto name = [](int i) { return "n" + std::to_string(10'000 + i) + ".test"; };
+  for (int i = 0; i < 1024; ++i) {
+    server.names[name(i)] = {0xCB007105};
+    ASSERT_THAT(Ask(loop, resolver, name(i)), IsOk());
+  }
+  EXPECT_EQ(server.a_questions, 1024);
+  EXPECT_THAT(Ask(loop, resolver, name(0)), IsOk());
+  EXPECT_EQ(server.a_questions, 1024);
+  server.names["z.test"] = {0xCB007105};
+  EXPECT_THAT(Ask(loop, resolver, "z.test"), IsOk());  // pushes one out
+  EXPECT_THAT(Ask(loop, resolver, name(0)), IsOk());
+  EXPECT_EQ(server.a_questions, 1026);
 }
 
 TEST_F(NameServerTest, QuestionsForOneNameAreAskedOnce) {

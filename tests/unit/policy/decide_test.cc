@@ -27,6 +27,14 @@ TEST(DecideTest, TheEmptyRuleSetDeniesEverything) {
   }
 }
 
+TEST(DecideTest, NoRuleNamesALongRepository) {
+  const auto read = [](std::size_t bytes) {  // platform/* is named
+    return Ask(Request("GET", "https://git.corp.example:8443/api/v1/repos/platform/" + std::string(bytes - 9, 'x')), GrantOf({"reader"}));
+  };
+  EXPECT_EQ(CodeOf(read(256)), "allow");
+  EXPECT_EQ(CodeOf(read(257)), "repository_not_allowed");
+}
+
 TEST(DecideTest, AnAllowNamesHowTheRequestGoesOn) {
   const Decision decision = Ask(Request("POST", "https://api.llm.example/v1/messages"), GrantOf({"web-agent"}));
   ASSERT_NE(decision.allow(), nullptr);

@@ -355,5 +355,17 @@ TEST(RuleSetTest, TenThousandScopesLoadAndOneMoreDoesNot) {
   EXPECT_THAT(Message(LoadText(text)), HasSubstr("more than 10000 scopes"));
 }
 
+TEST(RuleSetTest, ValuesOfOneFileAreBounded) {
+  std::string text = "scopes: [";
+  for (int i = 0; i < 500'000; ++i) text += "1,";
+  EXPECT_THAT(Message(LoadText(text + "1]")), HasSubstr("more than 500000 values"));
+}
+
+TEST(RuleSetTest, ServicesAreBounded) {
+  std::string text = "apiVersion: credbroker/v1\nservices:\n";
+  for (int i = 0; i < 20'001; ++i) base::StrAppend(&text, "  s", i, ": {hosts: [h", i, ".test]}\n");
+  EXPECT_THAT(Message(LoadText(text)), HasSubstr("more than 20000 services"));
+}
+
 }  // namespace
 }  // namespace credbroker::policy

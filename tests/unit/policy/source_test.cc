@@ -69,6 +69,11 @@ TEST_F(SourceTest, RefusesAFolderOverTheWholeLimit) {
   EXPECT_THAT(ReadPolicySource(folder_.string()), FailsWith(ErrorCode::kTooLarge));
 }
 
+TEST_F(SourceTest, RefusesAFolderOfMoreThanThousandFiles) {
+  for (int i = 0; i < 1001; ++i) Write(base::StrCat("f", i, ".yaml"), "");
+  EXPECT_THAT(ReadPolicySource(folder_.string()), FailsWith(ErrorCode::kTooLarge));
+}
+
 TEST(SerializeTest, IsOneTextPerSource) {
   const PolicySource source{.documents = {{"b.yaml", "x: \"ü\n\""}, {"a.yaml", ""}},
                             .attachments = {{"ca.pem", "PEM\n"}}};

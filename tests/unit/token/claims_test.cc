@@ -137,6 +137,7 @@ TEST(ClaimsTest, EncodingRefusesOddValues) {
       {"no expiry", [](Claims& c) { c.expires_at = absl::InfiniteFuture(); }, ErrorCode::kBadArgument},
       {"unset times", [](Claims& c) { c.not_before = absl::InfinitePast(); }, ErrorCode::kBadArgument},
       {"two days", [](Claims& c) { c.expires_at = c.issued_at + absl::Hours(48); }, ErrorCode::kBadArgument},
+      {"65 scopes", [](Claims& c) { c.scopes.assign(65, "s"); }, ErrorCode::kBadArgument},
       {"too large", [](Claims& c) { c.scopes.assign(60, std::string(60, 'a')); }, ErrorCode::kTooLarge},
   };
   for (const auto& test : cases) {

@@ -96,6 +96,17 @@ TEST(UploadPackTest, RefusesTheRest) {
   }
 }
 
+TEST(UploadPackTest, ReadsAtMost64KiBOfPackets) {
+  UploadCommand command;
+  const auto request = [](int packets) {
+    std::string body = PktOf("command=fetch\n");
+    for (int i = 0; i < packets; ++i) body += PktOf("server-option=" + std::string(2000, 'x') + "\n");
+    return body + "0000";
+  };
+  EXPECT_TRUE(Upload(request(32), GitVersion::kV2, &command).complete());
+  EXPECT_EQ(Upload(request(33), GitVersion::kV2, &command).error, ErrorCode::kBadGitRequest);
+}
+
 TEST(UploadPackTest, ReadsTheVersionAsAServerDoes) {
   struct Case {
     const char* value;

@@ -43,6 +43,12 @@ TEST(QueryTest, NamesAreListedWithoutValues) {
   EXPECT_THAT(QueryNames("token=SECRET&b=2;c=3&b=4&d%"), ElementsAre("b", "c", "d%", "token"));
 }
 
+TEST(QueryTest, TheRecordKeepsAtMost256Names) {
+  std::string query;
+  for (int i = 0; i < 300; ++i) query += "n" + std::to_string(i) + "=1&";
+  EXPECT_EQ(QueryNames(query).size(), 256u);
+}
+
 TEST(QueryTest, SeesCredentialNamesInEverySpelling) {
   for (const char* query : {"access_token=x", "a=1&ACCESS_TOKEN", "access%5Ftoken=x", "a=1;private_token=x", "%6Bey=1",
                             "X-Amz-Signature=1", "a%=1", "client_secret"}) {

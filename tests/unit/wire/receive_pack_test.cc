@@ -202,6 +202,16 @@ TEST(ReceivePackTest, KeepsItsLimits) {
   EXPECT_EQ(Parse(many + "0000PACK", {.max_list_bytes = many.size() + 3}).result.error, ErrorCode::kBodyTooLarge);
 }
 
+TEST(ReceivePackTest, TakesSixtyFourPushOptionsAndNoMore) {
+  const std::string caps = std::string("\0", 1) + " report-status push-options";
+  std::string list = PktOf(Line(kA, kB, "refs/heads/x") + caps) + "0000";
+  for (int i = 0; i < 64; ++i) list += PktOf("ci.skip");
+  const Parsed fits = Parse(list + "0000PACK");
+  ASSERT_TRUE(fits.result.complete());
+  EXPECT_EQ(fits.request.options.size(), 64u);
+  EXPECT_EQ(Parse(list + PktOf("ci.skip") + "0000PACK").result.error, ErrorCode::kBadGitRequest);
+}
+
 TEST(ReceivePackTest, ShallowLinesCanBeAllowed) {
   const PushLimits limits{.shallow = ShallowLines::kAllow};
   const Parsed run = Parse(PktOf("shallow " + kA) + First(kA, kB, "refs/heads/main") + "0000PACK", limits);

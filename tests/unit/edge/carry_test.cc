@@ -1,0 +1,181 @@
+#include <sys/socket.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "edge/websocket.h"
+#include "kit/status_matchers.h"
+
+namespace credbroker::edge {
+namespace {
+
+using base::ErrorCode;
+using namespace std::string_literals;
+
+// A WebSocket between two sockets of the test, on a clock of the test.
+class CarryTest : public testing::Test {
+ protected:
+  CarryTest() {
+    client_ = Connect(&client_end_);
+    upstream_ = Connect(&upstream_end_);
+  }
+  ~CarryTest() override { Turn(); }
+
+  std::unique_ptr<net::Stream> Connect(base::Fd* other) {
+    int fds[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    *other = base::Fd(fds[0]);
+    net::Endpoint peer;
+    peer.unix_path = "test";
+    return std::make_unique<net::Stream>(loop_, base::Fd(fds[1]), peer);
+  }
+  void Start(const gate::Lease* lease = nullptr) {
+    loop_.Spawn(Carry(lease));
+    Turn();
+  }
+  base::Task<void> Carry(const gate::Lease* lease) {
+    const WebSocketEnd end = co_await CarryWebSocket(*client_, *upstream_, lease, options_);
+    end_ = end;
+  }
+  void Turn() {
+    for (int i = 0; i < 20; ++i) loop_.RunOnce(absl::ZeroDuration());
+  }
+  void Pass(absl::Duration time) {
+    clock_.Advance(time);
+    Turn();
+  }
+  void Say(const base::Fd& end, std::string_view bytes) {
+    EXPECT_EQ(send(end.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    Turn();
+  }
+  // All that waits there; "<end>" behind it if the edge has ended its direction.
+  std::string Hear(const base::Fd& end) {
+    std::string out(100000, '\0');
+    std::string heard;
+    for (ssize_t got; (got = recv(end.get(), out.data(), out.size(), 0)) >= 0;) {
+      if (got == 0) return heard + "<end>";
+      heard.append(out, 0, static_cast<std::size_t>(got));
+    }
+    return heard;
+  }
+
+  base::FakeClock clock_;
+  EdgeOptions options_;
+  net::Loop loop_{clock_};
+  base::Fd client_end_, upstream_end_;
+  std::unique_ptr<net::Stream> client_, upstream_;
+  std::optional<WebSocketEnd> end_;
+};
+
+TEST_F(CarryTest, CarriesBothWaysAndCounts) {
+  Say(client_end_, "early");  // sent with the handshake
+  EXPECT_EQ(client_->Fill(100).io, net::Io::kOk);
+  Start();
+  EXPECT_EQ(Hear(upstream_end_), "early");
+  Say(upstream_end_, "answer");
+  EXPECT_EQ(Hear(client_end_), "answer");
+  client_end_ = base::Fd();
+  Turn();
+  EXPECT_EQ(Hear(upstream_end_), "<end>");
+  EXPECT_FALSE(end_.has_value());
+  upstream_end_ = base::Fd();
+  Turn();
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->error, ErrorCode::kNone);
+  EXPECT_EQ(end_->bytes_up, 5);
+  EXPECT_EQ(end_->bytes_down, 6);
+}
+
+TEST_F(CarryTest, SilenceBelowTheLimitIsFineAndAtItEnds) {
+  Start();
+  for (int i = 0; i < 3; ++i) {
+    Pass(options_.stream_idle - absl::Seconds(1));
+    ASSERT_FALSE(end_.has_value());
+    Say(i % 2 == 0 ? client_end_ : upstream_end_, "\x89\0"s);
+  }
+  Pass(options_.stream_idle + absl::Seconds(1));
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->error, ErrorCode::kUpstreamTimeout);
+}
+
+TEST_F(CarryTest, AfterOneSideHasEndedTheOtherMayFinish) {
+  Start();
+  shutdown(client_end_.get(), SHUT_WR);
+  Turn();
+  EXPECT_EQ(Hear(upstream_end_), "<end>");
+  for (int i = 0; i < 5; ++i) {
+    Pass(options_.close_wait - absl::Seconds(1));
+    Say(upstream_end_, "more");
+    EXPECT_EQ(Hear(client_end_), "more");
+  }
+  ASSERT_FALSE(end_.has_value());
+  Pass(options_.close_wait + absl::Seconds(1));
+  ASSERT_TRUE(end_.has_value()) << "an upstream that ignores the end";
+  EXPECT_EQ(end_->error, ErrorCode::kNone);
+}
+
+TEST_F(CarryTest, TheUpstreamsEndReachesTheClientWhichMayFinish) {
+  Start();
+  Say(upstream_end_, "bye");
+  shutdown(upstream_end_.get(), SHUT_WR);
+  Turn();
+  EXPECT_EQ(Hear(client_end_), "bye<end>");
+  Say(client_end_, "bye too");
+  EXPECT_EQ(Hear(upstream_end_), "bye too");
+  ASSERT_FALSE(end_.has_value());
+  Pass(options_.close_wait + absl::Seconds(1));
+  EXPECT_TRUE(end_.has_value());
+}
+
+TEST_F(CarryTest, AnAbortedClientEndsItAtOnce) {
+  Start();
+  client_->Abort();
+  Turn();
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->error, ErrorCode::kTokenRevoked);
+}
+
+TEST_F(CarryTest, ASlowReaderHoldsBackTheOtherSideOnly) {
+  Start();
+  const std::string block(64 * 1024, 'x');
+  std::size_t sent = 0;
+  for (int idle = 0; idle < 20;) {
+    const ssize_t n = send(upstream_end_.get(), block.data(), block.size(), MSG_NOSIGNAL);
+    if (n > 0) sent += static_cast<std::size_t>(n);
+    idle = n > 0 ? 0 : idle + 1;
+    Turn();
+    ASSERT_LT(sent, 8u << 20);
+  }
+  EXPECT_LE(client_->pending(), options_.high_water + options_.body_block);
+  Say(client_end_, "still heard");
+  EXPECT_EQ(Hear(upstream_end_), "still heard");
+  std::string all;
+  for (int i = 0; i < 1000 && all.size() < sent; ++i) {
+    all += Hear(client_end_);
+    Turn();
+  }
+  EXPECT_EQ(all, std::string(sent, 'x'));
+}
+
+TEST_F(CarryTest, WithALeaseOnlyFramesPassAndTheSecretDoesNot) {
+  gate::Lease lease;
+  lease.secret = base::Secret::Copy("s3cr3t-0123456789-abcdef");
+  auto set = rewrite::ScrubSet::Make({{&lease.secret, ""}});
+  ASSERT_THAT(set, testing_kit::IsOk());
+  lease.scrub = *set;
+  Start(&lease);
+  Say(upstream_end_, "\x81\x1As3cr3t-01234");
+  EXPECT_EQ(Hear(client_end_), "\x81\x1A");
+  Say(upstream_end_, "56789-abcdef..");
+  EXPECT_EQ(Hear(client_end_), "************************..");
+  Say(upstream_end_, "\x81\1s");
+  EXPECT_EQ(Hear(client_end_), "\x81\1s") << "a whole message does not wait";
+  Say(upstream_end_, "\xC1\5hello");
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->error, ErrorCode::kUpstreamMalformed);
+  EXPECT_EQ(Hear(client_end_), "");
+}
+
+}  // namespace
+}  // namespace credbroker::edge
