@@ -35,7 +35,7 @@ class Lending {
   // kNoRule, kCredentialNotSet.
   absl::StatusOr<Lent> Lend(std::string_view edge, std::string_view session, std::string_view credential) const;
 
-  // A leaf certificate for a host that some scope reaches and that is inspected. Fails kHostNotAllowed, kBadHost,
+  // A leaf certificate for a host that some scope reaches and that is inspected, or for the gateway's own names. Fails kHostNotAllowed, kBadHost,
   // kBadArgument for a key that is not P-256.
   absl::StatusOr<std::string> SignLeaf(std::string_view host, std::string_view public_key_der) const;
 

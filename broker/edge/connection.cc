@@ -1,11 +1,13 @@
 #include "edge/connection.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/macros.h"
 #include "edge/exchange.h"
 #include "edge/identity.h"
 #include "edge/tunnel.h"
+#include "net/os.h"
 #include "wire/client_hello.h"
 
 namespace credbroker::edge {
@@ -46,6 +48,7 @@ class Connection {
   base::Task<bool> AnswerConnect(Refusal refusal, wire::Persist persist);
   base::Task<void> RefuseHead(ErrorCode code);
   gate::RequestInfo Info(std::string_view channel) { return {worker_.gate.NewRequestId(), channel, open_.peer_text(), {}}; }
+  std::string OwnName() const;
   void Known();
 
   Worker& worker_;
@@ -244,6 +247,13 @@ base::Task<void> Connection::Tunnel(const model::Facts& facts, gate::RequestInfo
   worker_.gate.Close(passage, outcome);
 }
 
+// A client that dials an address sends no name: the certificate is for the address then.
+std::string Connection::OwnName() const {
+  const auto& own = worker_.options.gateway_names;
+  const std::string address = net::LocalAddressOf(client_.fd());
+  return std::find(own.begin(), own.end(), address) == own.end() ? own.front() : address;
+}
+
 // The gateway's TLS: the certificate is for the name that the client asks for, its own or a target's.
 base::Task<void> Connection::StartGatewayTls() {
   constexpr std::size_t kMaxGreeting = 20 * 1024;
@@ -259,7 +269,7 @@ base::Task<void> Connection::StartGatewayTls() {
     const Io wait = co_await client_.Readable(deadline);
     if (wait != Io::kOk) co_return;
   }
-  const std::string host = hello.sni.value_or(worker_.options.gateway_names.front());
+  const std::string host = hello.sni.value_or(OwnName());
   door_.server_name = hello.sni.value_or("");
   const bool secured = co_await StartTls(host, deadline);
   if (secured) co_await ServeRequests();

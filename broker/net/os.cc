@@ -2,6 +2,7 @@
 
 #include <ifaddrs.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -41,6 +42,14 @@ std::vector<IpAddress> LocalAddresses() {
   }
   freeifaddrs(list);
   return addresses;
+}
+
+std::string LocalAddressOf(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
+  if (storage.ss_family != AF_INET && storage.ss_family != AF_INET6) return {};
+  return FromSockaddr(reinterpret_cast<const sockaddr*>(&storage)).address.Text();
 }
 
 }  // namespace credbroker::net

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,5 +18,8 @@ void IgnoreSigpipe();
 
 // The addresses of this machine's interfaces now, for OwnListeners. Empty when the system does not say.
 std::vector<IpAddress> LocalAddresses();
+
+// The address on which a connected TCP socket is reached, as text without port: `127.0.0.1`. Empty for other sockets.
+std::string LocalAddressOf(int fd);
 
 }  // namespace credbroker::net

@@ -218,6 +218,14 @@ class Http(Case):
         seen = self.world.raw.seen("/open/gw2")[-1]
         self.assertEqual((seen.get("host"), seen.target, seen.get("authorization")), ([self.host], "/open/gw2?x=1", [f"Bearer {ECHO_SECRET}"]))
 
+    def test_gateway_over_tls_by_its_own_names(self):
+        port = self.world.broker.ports["gateway"]
+        for name in ("localhost", "127.0.0.1"):
+            with self.subTest(name), Channel(port) as channel:
+                channel.start_tls(name, self.world.bundle(self.token))
+                answer = channel.request("GET", f"/{self.host}/open/own-{name}", f"{name}:{port}", [f"Authorization: Bearer {self.token}"])
+                self.assertEqual(answer.status, 200, answer)
+
     def test_each_request_is_judged_anew_S74(self):
         with self.open() as channel:
             self.assertEqual(channel.request("GET", "/open/a", self.host).status, 200)

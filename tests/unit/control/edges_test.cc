@@ -285,6 +285,7 @@ TEST_F(EdgeServiceTest, SignsLeavesForInspectedHostsOnly) {
   ASSERT_EQ(SignLeaf("api.llm.example", &reply), 0);
   ASSERT_OK_AND_ASSIGN(const crypto::CertificateFacts facts, crypto::ReadCertificate(reply.chain_pem()));
   EXPECT_GT(facts.not_after, clock_.Now());
+  for (const char* own : {"localhost", "127.0.0.1", "::1"}) EXPECT_EQ(SignLeaf(own, &reply), 0) << "the gateway by its own name";
   EXPECT_EQ(SignLeaf("elsewhere.example", &reply), 2101);
   EXPECT_EQ(SignLeaf("pinned.vendor.example", &reply), 2101) << "a tunnel is not ours to open";
   EXPECT_EQ(SignLeaf("a..b", &reply), 3005);
