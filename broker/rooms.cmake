@@ -60,7 +60,11 @@ function(room_test room)
   target_link_libraries(${room}_test PRIVATE ${T_USES} ${T_LIBS} testing_kit GTest::gmock GTest::gtest_main)
   target_compile_definitions(${room}_test PRIVATE CREDBROKER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   add_test(NAME unit.${room} COMMAND ${room}_test WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-  set_tests_properties(unit.${room} PROPERTIES TIMEOUT 300 LABELS unit)
+  set(timeout 300)
+  if(CREDBROKER_SANITIZE)
+    set(timeout 1200)  # the thread sanitizer makes the pack tests twenty times slower
+  endif()
+  set_tests_properties(unit.${room} PROPERTIES TIMEOUT ${timeout} LABELS unit)
 endfunction()
 
 # A fuzz target with its seeds: fuzz_target(http1 SOURCE http1_fuzz.cc USES wire). With the fuzz preset it is a
