@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "audit/json_line.h"
 #include "base/error.h"
@@ -106,12 +107,13 @@ absl::StatusOr<ScanEnd> ScanLines(const std::string& path, uint64_t offset, cons
   if (!file.ok()) return ReadFault(path);
   std::string held;  // begins at `end.offset`
   ScanEnd end{offset};
-  for (std::string block(kBlockBytes, '\0');;) {
-    const ssize_t got = pread(file.get(), block.data(), block.size(), static_cast<off_t>(end.offset + held.size()));
+  // Not a string: filling a block with zeros costs more than reading a short segment.
+  for (const auto block = std::make_unique_for_overwrite<char[]>(kBlockBytes);;) {
+    const ssize_t got = pread(file.get(), block.get(), kBlockBytes, static_cast<off_t>(end.offset + held.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return ReadFault(path);
     if (got == 0) return end;
-    held.append(block, 0, static_cast<std::size_t>(got));
+    held.append(block.get(), static_cast<std::size_t>(got));
     std::string_view rest = held;
     for (std::size_t length; (length = rest.find('\n')) != std::string_view::npos;) {
       if (length > kMaxLeafBytes) break;
