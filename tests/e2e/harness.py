@@ -25,6 +25,8 @@ from upstream import LEASH, GitHost, RawUpstream, make_certificates
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = float(os.environ.get("CREDBROKER_E2E_DEADLINE", "30"))  # seconds; sanitizer builds need the room
+# A sanitizer keeps freed memory back to see its misuse: what is gathered shows all the same, since bodies are 60 MiB and more.
+SANITIZER_KIB = int(os.environ.get("CREDBROKER_E2E_SANITIZER_KIB", "0"))
 SANITIZER = {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}  # our programs need them
 GIT_SECRET = "S3cret/gIt+" + "q8Zr2Lx9" + "=="
 API_SECRET = "ap1-" + "K3y.7f+/~c4n4ry"
