@@ -25,127 +25,121 @@ uint64_t Specials(uint64_t word) {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Walks over a text that is canonical already, or stops at the first byte that is not: nothing is copied. The text is
-// valid UTF-8. Every function returns false when the text is not canonical.
+// valid UTF-8. Every step takes where it begins and gives where it ends, or null when the text is not canonical: a place
+// that is passed on stays in a register.
 class Walker {
  public:
   enum class Verdict { kCanonical, kNot, kUndecided };
 
-  explicit Walker(std::string_view in) : in_(in) {}
+  explicit Walker(std::string_view in) : begin_(in.data()), end_(in.data() + in.size()) {}
 
   Verdict Run() {
-    const bool canonical = Object(0) && at_ == in_.size();
+    const bool canonical = Object(begin_, 0) == end_;
     if (undecided_) return Verdict::kUndecided;
     return canonical ? Verdict::kCanonical : Verdict::kNot;
   }
 
  private:
-  char Peek() const { return at_ < in_.size() ? in_[at_] : '\0'; }
-  bool Take(char c) {
-    if (Peek() != c || at_ == in_.size()) return false;
-    ++at_;
-    return true;
-  }
+  // Zero at the end; a zero byte is canonical nowhere.
+  char Peek(const char* at) const { return at != end_ ? *at : '\0'; }
 
-  bool Value(int depth) {
-    if (depth > kMaxCanonicalDepth) return false;
-    switch (Peek()) {
-      case '{': return Object(depth);
-      case '[': return Array(depth);
-      case '"': return String();
-      case 't': return Word("true");
-      case 'f': return Word("false");
-      case 'n': return Word("null");
-      default: return Number();
+  const char* Value(const char* at, int depth) {
+    if (depth > kMaxCanonicalDepth) return nullptr;
+    switch (Peek(at)) {
+      case '{': return Object(at, depth);
+      case '[': return Array(at, depth);
+      case '"': return String(at);
+      case 't': return Word(at, "true");
+      case 'f': return Word(at, "false");
+      case 'n': return Word(at, "null");
+      default: return Number(at);
     }
   }
 
-  bool Word(std::string_view word) {
-    if (in_.substr(at_, word.size()) != word) return false;
-    at_ += word.size();
-    return true;
+  const char* Word(const char* at, std::string_view word) const {
+    return std::string_view(at, end_).starts_with(word) ? at + word.size() : nullptr;
   }
 
-  bool Array(int depth) {
-    ++at_;
-    if (Take(']')) return true;
-    do {
-      if (!Value(depth + 1)) return false;
-    } while (Take(','));
-    return Take(']');
+  const char* Array(const char* at, int depth) {
+    ++at;
+    if (Peek(at) == ']') return at + 1;
+    while ((at = Value(at, depth + 1)) != nullptr) {
+      const char next = Peek(at++);
+      if (next == ']') return at;
+      if (next != ',') return nullptr;
+    }
+    return nullptr;
   }
 
-  bool Object(int depth) {
-    if (!Take('{')) return false;
-    if (Take('}')) return true;
+  const char* Object(const char* at, int depth) {
+    if (Peek(at++) != '{') return nullptr;
+    if (Peek(at) == '}') return at + 1;
     std::string_view before;
-    bool first = true;
-    do {
-      std::string_view name;
-      if (!Name(&name) || !Take(':')) return false;
-      if (!first && !Utf16Less(before, name)) return false;  // out of order, or twice
+    for (bool first = true;; first = false) {
+      const char* const name_end = Name(at);
+      if (name_end == nullptr || Peek(name_end) != ':') return nullptr;
+      const std::string_view name(at + 1, name_end - 1);
+      if (!first && !Utf16Less(before, name)) return nullptr;  // out of order, or twice
       before = name;
-      first = false;
-      if (!Value(depth + 1)) return false;
-    } while (Take(','));
-    return Take('}');
+      at = Value(name_end + 1, depth + 1);
+      if (at == nullptr) return nullptr;
+      const char next = Peek(at++);
+      if (next == '}') return at;
+      if (next != ',') return nullptr;
+    }
   }
 
   // The order of names is that of their meaning: with an escape in one the bytes do not tell it.
-  bool Name(std::string_view* name) {
-    const std::size_t start = at_ + 1;
-    if (!String()) return false;
-    *name = in_.substr(start, at_ - 1 - start);
-    undecided_ = undecided_ || name->find('\\') != std::string_view::npos;
-    return !undecided_;
+  const char* Name(const char* at) {
+    if (Peek(at) != '"') return nullptr;
+    const char* const quote = SkipPlain(at + 1);
+    undecided_ = undecided_ || Peek(quote) == '\\';
+    return Peek(quote) == '"' ? quote + 1 : nullptr;
   }
 
-  bool String() {
-    if (!Take('"')) return false;
-    while (true) {
-      SkipPlain();
-      if (at_ == in_.size()) return false;
-      const char c = in_[at_++];
-      if (c == '"') return true;
-      if (static_cast<uint8_t>(c) < 0x20) return false;
-      if (c == '\\' && !Escape()) return false;
+  const char* String(const char* at) const {
+    for (++at;;) {
+      at = SkipPlain(at);
+      const char c = Peek(at);
+      if (c == '"') return at + 1;
+      if (c != '\\') return nullptr;  // a control character, or the end
+      at = Escape(at + 1);
+      if (at == nullptr) return nullptr;
     }
   }
 
-  void SkipPlain() {
+  // To the first byte that is special, or to the end.
+  const char* SkipPlain(const char* at) const {
     static_assert(std::endian::native == std::endian::little, "the lowest mark is the first byte");
     uint64_t word;
-    for (; at_ + sizeof word <= in_.size(); at_ += sizeof word) {
-      std::memcpy(&word, in_.data() + at_, sizeof word);
-      const uint64_t specials = Specials(word);
-      if (specials == 0) continue;
-      at_ += static_cast<std::size_t>(std::countr_zero(specials)) / 8;
-      return;
+    for (; static_cast<std::size_t>(end_ - at) >= sizeof word; at += sizeof word) {
+      std::memcpy(&word, at, sizeof word);
+      if (const uint64_t specials = Specials(word); specials != 0) return at + std::countr_zero(specials) / 8;
     }
+    while (at != end_ && static_cast<uint8_t>(*at) >= 0x20 && *at != '"' && *at != '\\') ++at;
+    return at;
   }
 
   // The shortest escape of what cannot stand for itself.
-  bool Escape() {
-    const char c = Peek();
-    ++at_;
-    if (c != 'u') return c != '\0' && std::string_view("\"\\bfnrt").find(c) != std::string_view::npos;
-    const std::string_view digits = in_.substr(std::min(at_, in_.size()), 4);
-    if (digits.size() != 4 || digits.substr(0, 2) != "00" || (digits[2] != '0' && digits[2] != '1')) return false;
-    if (digits[2] == '0' && std::string_view("89acd").find(digits[3]) != std::string_view::npos) return false;  // \b \t \n \f \r
-    at_ += 4;
-    return IsDigit(digits[3]) || (digits[3] >= 'a' && digits[3] <= 'f');
+  const char* Escape(const char* at) const {
+    const char c = Peek(at++);
+    if (c != 'u') return c != '\0' && std::string_view("\"\\bfnrt").find(c) != std::string_view::npos ? at : nullptr;
+    if (end_ - at < 4 || at[0] != '0' || at[1] != '0' || (at[2] != '0' && at[2] != '1')) return nullptr;
+    if (at[2] == '0' && std::string_view("89acd").find(at[3]) != std::string_view::npos) return nullptr;  // \b \t \n \f \r
+    return IsDigit(at[3]) || (at[3] >= 'a' && at[3] <= 'f') ? at + 4 : nullptr;
   }
 
-  bool Number() {
-    constexpr std::size_t kExactDigits = 15;  // a double says each such integer exactly, and ECMAScript writes it plainly
-    const std::size_t start = at_;
-    if (Peek() == '-') ++at_;
-    const std::size_t first = at_;
-    while (IsDigit(Peek())) ++at_;
-    const std::size_t digits = at_ - first;
-    const bool whole = Peek() != '.' && Peek() != 'e' && Peek() != 'E';
-    if (whole && digits > 0 && digits <= kExactDigits) return in_[first] != '0' || (digits == 1 && first == start);
-    while (IsDigit(Peek()) || std::string_view("+-.eE").find(Peek()) != std::string_view::npos) ++at_;
-    return IsShortestDouble(in_.substr(start, at_ - start));
+  const char* Number(const char* const start) const {
+    constexpr std::ptrdiff_t kExactDigits = 15;  // a double says each such integer exactly, and ECMAScript writes it plainly
+    const char* at = start;
+    if (Peek(at) == '-') ++at;
+    const char* const first = at;
+    while (IsDigit(Peek(at))) ++at;
+    const std::ptrdiff_t digits = at - first;
+    const bool whole = Peek(at) != '.' && Peek(at) != 'e' && Peek(at) != 'E';
+    if (whole && digits > 0 && digits <= kExactDigits) return *first != '0' || (digits == 1 && first == start) ? at : nullptr;
+    while (IsDigit(Peek(at)) || (Peek(at) != '\0' && std::string_view("+-.eE").find(Peek(at)) != std::string_view::npos)) ++at;
+    return IsShortestDouble({start, at}) ? at : nullptr;
   }
 
   static bool IsShortestDouble(std::string_view text) {
@@ -157,8 +151,8 @@ class Walker {
     return shortest == text;
   }
 
-  const std::string_view in_;
-  std::size_t at_ = 0;
+  const char* const begin_;
+  const char* const end_;
   bool undecided_ = false;
 };
 

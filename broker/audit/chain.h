@@ -19,6 +19,7 @@ class Chain {
   // Goes on behind `size` entries, from the folder's tiles. Fails kFileUnreadable when tiles are missing.
   static absl::StatusOr<Chain> Load(const std::string& folder, uint64_t size);
 
+  void Write(LeafTiles which) { tiles_.Write(which); }
   void Append(const Hash& leaf) { tiles_.Append(leaf); }
   // Whole lines, each with its newline.
   void AppendLines(std::string_view lines);

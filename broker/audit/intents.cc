@@ -23,40 +23,40 @@ uint64_t LoadOpenFrom(const std::string& folder, uint64_t size) {
   return index <= size ? index : 0;
 }
 
-struct Member {
-  std::string_view value, rest;
-};
-
-// A quote inside of a text is escaped, so `"name":"` cannot stand in one. memmem, since a search that stops at each first
-// byte stops at every quote.
-Member AfterMember(std::string_view line, std::string_view opening) {
+// What stands behind `opening`. A quote inside of a text is escaped, so `"name":` cannot stand in one. memmem, since a search
+// that stops at each first byte stops at every quote.
+std::string_view After(std::string_view line, std::string_view opening) {
   const void* const found = memmem(line.data(), line.size(), opening.data(), opening.size());
   if (found == nullptr) return {};
   const std::size_t at = static_cast<std::size_t>(static_cast<const char*>(found) - line.data());
-  const std::string_view rest = line.substr(at + opening.size());
-  return {rest.substr(0, rest.find('"')), rest};
+  return line.substr(at + opening.size());
 }
 
 }  // namespace
 
 std::string_view PlainMember(std::string_view line, std::string_view name) {
-  return AfterMember(line, base::StrCat('"', name, "\":\"")).value;
+  const std::string_view rest = After(line, base::StrCat('"', name, "\":\""));
+  return rest.substr(0, rest.find('"'));
+}
+
+std::optional<uint64_t> IntentOf(std::string_view line) {
+  const std::string_view rest = After(line, "\"intent\":");
+  uint64_t index = 0;
+  if (!base::ParseInt(rest.substr(0, rest.find_first_of(",}")), &index)) return std::nullopt;
+  return index;
 }
 
 void IntentSet::Scan(uint64_t index, std::string_view line) {
-  // Members are sorted: the id stands behind the kind.
-  const Member kind = AfterMember(line, "\"kind\":\"");
-  if (kind.value != "intent" && kind.value != "outcome") return;
-  key_.assign(AfterMember(kind.rest, "\"request_id\":\"").value);
-  if (kind.value == "intent") {
-    open_.insert_or_assign(key_, index);
-  } else {
-    open_.erase(key_);
+  // Members are sorted: in an outcome the intent's index stands right in front of its kind.
+  if (After(line, "\"kind\":").starts_with("\"intent\"")) {
+    open_.insert(index);
+  } else if (const std::optional<uint64_t> intent = IntentOf(line)) {
+    open_.erase(*intent);
   }
 }
 
 uint64_t IntentSet::Floor(uint64_t size) const {
-  for (const auto& [request_id, index] : open_) size = std::min(size, index);
+  for (const uint64_t index : open_) size = std::min(size, index);
   return size;
 }
 
@@ -67,13 +67,15 @@ absl::StatusOr<std::vector<OpenIntent>> IntentSet::Load(const std::string& folde
                                 return true;
                               }));
   std::vector<OpenIntent> intents;
-  for (const auto& [request_id, index] : open_) intents.push_back({index, request_id, {}});
+  for (const uint64_t index : open_) intents.push_back({index, {}, {}});
   std::sort(intents.begin(), intents.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
   std::size_t next = 0;
   if (intents.empty()) return intents;
   RETURN_IF_ERROR(ReadEntries(folder, Direction::kOldestFirst, intents.front().index,
                               [&](uint64_t index, std::string_view line) {
-                                if (index == intents[next].index) intents[next++].line = std::string(line);
+                                if (index != intents[next].index) return true;
+                                intents[next].request_id = PlainMember(line, "request_id");
+                                intents[next++].line = std::string(line);
                                 return next < intents.size();
                               }));
   return intents;

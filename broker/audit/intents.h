@@ -1,11 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "audit/ledger.h"
@@ -24,13 +25,15 @@ class IntentSet {
   absl::StatusOr<std::vector<OpenIntent>> Load(const std::string& folder, uint64_t size);
 
  private:
-  std::unordered_map<std::string, uint64_t> open_;  // request id -> index
-  std::string key_;                                 // scratch of Scan
+  absl::flat_hash_set<uint64_t> open_;
 };
 
 // The value of a text member of a canonical record line, or an empty view. Only for names whose values are our own
 // words and ids (they hold no escapes). `name` stands at the top level of the line.
 std::string_view PlainMember(std::string_view line, std::string_view name);
+
+// The index of the intent that an outcome's line names.
+std::optional<uint64_t> IntentOf(std::string_view line);
 
 // Writes the hint. It only saves time: it may be late, never early.
 absl::Status SaveOpenFrom(const std::string& folder, uint64_t index);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "audit/json_text.h"
 #include "base/str.h"
@@ -73,6 +74,7 @@ constexpr auto kFields = std::to_array<Field>({
     Never("headers"),
     Theirs("host", &Record::host, kLong),
     Made("id", Shape::kId),
+    Large("intent", &Record::intent),
     Made("kind", Shape::kKind),
     Ours("label", &Record::label),
     Theirs("method", &Record::method, kShort),
@@ -184,7 +186,8 @@ class Writer {
     out_->resize(2048);  // most records need less; Room makes more
     at_ = out_->data();
     *at_++ = '{';
-    for (std::size_t i = 0; i < kFields.size(); ++i) WriteField(kFields[i], kOpenings[i]);
+    // One straight run over the table: what a field is is known where it is written.
+    [this]<std::size_t... i>(std::index_sequence<i...>) { (WriteField<i>(), ...); }(std::make_index_sequence<kFields.size()>());
     at_[-1] = '}';
     out_->resize(Size());
   }
@@ -218,33 +221,38 @@ class Writer {
     at_ = out_->data() + size;
   }
 
-  void WriteField(const Field& field, const Opening& opening) {
-    switch (field.shape) {
-      case Shape::kNone: return;
-      case Shape::kText: return Text(field, opening, record_.*field.text);
-      case Shape::kInt: return Whole(opening, record_.*field.number);
-      case Shape::kInt64: return Whole(opening, record_.*field.large);
-      case Shape::kSchema: return Whole(opening, kRecordSchema);
-      case Shape::kKind: return Text(field, opening, model::RecordKindName(record_.kind), kShort);
-      case Shape::kList: return Elements(field, opening, record_.*field.list);
-      case Shape::kRefs: return Refs(field, opening);
-      case Shape::kId: {
-        Room(0);
-        Open(opening);
-        line_->id_at = Size();
-        return Put("\",");
-      }
-      case Shape::kTime: {
-        Room(0);
-        Open(opening);
-        at_ = PutTime(record_.time, at_);
-        return Put("\",");
-      }
+  template <std::size_t i>
+  void WriteField() {
+    constexpr const Field& field = kFields[i];
+    constexpr const Opening& opening = kOpenings[i];
+    if constexpr (field.shape == Shape::kText) {
+      if (!(record_.*field.text).empty()) Text(field, opening, record_.*field.text);
+    } else if constexpr (field.shape == Shape::kInt) {
+      if (record_.*field.number >= 0) Whole(opening, record_.*field.number);
+    } else if constexpr (field.shape == Shape::kInt64) {
+      if (record_.*field.large >= 0) Whole(opening, record_.*field.large);
+    } else if constexpr (field.shape == Shape::kSchema) {
+      Whole(opening, kRecordSchema);
+    } else if constexpr (field.shape == Shape::kKind) {
+      Text(field, opening, model::RecordKindName(record_.kind), kShort);
+    } else if constexpr (field.shape == Shape::kList) {
+      if (!(record_.*field.list).empty()) Elements(field, opening, record_.*field.list);
+    } else if constexpr (field.shape == Shape::kRefs) {
+      if (!record_.refs.empty()) Refs(field, opening);
+    } else if constexpr (field.shape == Shape::kId) {
+      Room(0);
+      Open(opening);
+      line_->id_at = Size();
+      Put("\",");
+    } else if constexpr (field.shape == Shape::kTime) {
+      Room(0);
+      Open(opening);
+      at_ = PutTime(record_.time, at_);
+      Put("\",");
     }
   }
 
   void Text(const Field& field, const Opening& opening, std::string_view text, std::size_t limit = 0) {
-    if (text.empty()) return;
     limit = std::max(limit, field.limit) / divisor_;
     Room(text.size());
     Open(opening);
@@ -258,7 +266,6 @@ class Writer {
   }
 
   void Whole(const Opening& opening, int64_t number) {
-    if (number < 0) return;
     Room(0);
     Open(opening);
     at_ = std::to_chars(at_, at_ + 20, std::min(number, kMaxExact)).ptr;
@@ -266,7 +273,6 @@ class Writer {
   }
 
   void Elements(const Field& field, const Opening& opening, const std::vector<std::string>& list) {
-    if (list.empty()) return;
     Room(0);
     Open(opening);
     Slowly([&](std::string* out) {
@@ -283,7 +289,6 @@ class Writer {
   }
 
   void Refs(const Field& field, const Opening& opening) {
-    if (record_.refs.empty()) return;
     Room(0);
     Open(opening);
     Slowly([&](std::string* out) {

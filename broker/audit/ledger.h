@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "audit/tiles.h"
 #include "base/clock.h"
 #include "crypto/sign.h"
 #include "model/record.h"
@@ -32,6 +33,9 @@ struct LedgerOptions {
   absl::Duration max_trail = absl::Milliseconds(5);  // how long an AppendLater line may wait for company
   absl::Duration checkpoint_interval = absl::Seconds(1);
   uint64_t segment_bytes = 64 << 20;
+  // kNewest for a ledger that an archive follows: the archive's tiles are complete. Without them Verify says that entries
+  // were changed, not which.
+  LeafTiles leaf_tiles = LeafTiles::kAll;
 };
 
 // Where a record stands: its index in the ledger, from 0.

@@ -30,6 +30,7 @@ Ledger::Impl::Impl(Start start, crypto::SigningKey key, const base::Clock& clock
       chain_(std::move(start.recovered.chain)),
       checkpoint_at_(clock.Monotonic()) {
   health_.checkpoint_size = start.checkpoint.size;
+  chain_.Write(options_.leaf_tiles);
 }
 
 absl::Status Ledger::Impl::Begin() {

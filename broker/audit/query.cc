@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
 
+#include "audit/intents.h"
+#include "audit/outcomes.h"
 #include "audit/reader.h"
 #include "base/duration.h"
 #include "base/error.h"
@@ -65,21 +70,77 @@ bool RecordMatches(const Filter& filter, const Json& record) {
 // A line out of a file is not to be trusted; this parser keeps its own stack, and gives `discarded` for what is no JSON.
 Json Parse(std::string_view line) { return Json::parse(line.begin(), line.end(), nullptr, false); }
 
-absl::StatusOr<std::vector<Entry>> NewestOf(const std::string& folder, const Filter& filter) {
-  std::vector<Entry> entries;
-  RETURN_IF_ERROR(ReadEntries(folder, Direction::kNewestFirst, 0, [&](uint64_t index, std::string_view line) {
-    if (entries.size() == filter.limit) return false;
+// The newest wanted records of one ledger, found from its end backward.
+class BackwardSearch {
+ public:
+  BackwardSearch(const std::string& folder, const Filter& filter) : folder_(folder), filter_(filter) {}
+
+  absl::StatusOr<std::vector<Entry>> Run() {
+    RETURN_IF_ERROR(ReadEntries(folder_, Direction::kNewestFirst, 0,
+                                [&](uint64_t index, std::string_view line) { return Visit(index, line); }));
+    for (const auto& [intent, outcome] : waiting_) {
+      const absl::StatusOr<std::string> line = ReadEntry(folder_, intent);
+      // Without its intent nobody knows whose repository it is about.
+      if (!line.ok() && !filter_.visible_repositories.empty()) continue;
+      Take(outcome.index, line.ok() ? JoinOutcome(outcome.line, *line) : outcome.line);
+    }
+    return Ordered();
+  }
+
+ private:
+  struct Outcome {
+    uint64_t index;
+    std::string line;
+  };
+
+  // False ends the search.
+  bool Visit(uint64_t index, std::string_view line) {
+    if (Complete()) return false;
     const Json record = Parse(line);
     if (!record.is_object()) return true;
+    const std::optional<uint64_t> intent = IntentOf(line);
+    if (intent && *intent < index) {
+      waiting_.insert_or_assign(*intent, Outcome{index, std::string(line)});  // the intent is still to come
+    } else {
+      TakeParsed(index, record, line);
+    }
+    if (const auto outcome = waiting_.find(index); outcome != waiting_.end()) {
+      Take(outcome->second.index, JoinOutcome(outcome->second.line, line));
+      waiting_.erase(outcome);
+    }
     const absl::Time time = TimeOf(record);
-    if (RecordMatches(filter, record)) entries.push_back({folder, index, time, std::string(line)});
-    return time >= filter.since - kDisorder || time == absl::InfinitePast();
-  }));
-  // Made monotone, so that a sort by time keeps the ledger's own order.
-  std::reverse(entries.begin(), entries.end());
-  for (std::size_t i = 1; i < entries.size(); ++i) entries[i].time = std::max(entries[i].time, entries[i - 1].time);
-  return entries;
-}
+    return time >= filter_.since - kDisorder || time == absl::InfinitePast();
+  }
+
+  // An outcome that still waits may be newer than the oldest that was found.
+  bool Complete() const {
+    if (found_.size() < filter_.limit) return false;
+    return filter_.limit == 0 || std::all_of(waiting_.begin(), waiting_.end(), [&](const auto& outcome) {
+             return outcome.second.index < found_.begin()->first;
+           });
+  }
+
+  void Take(uint64_t index, const std::string& line) { TakeParsed(index, Parse(line), line); }
+
+  void TakeParsed(uint64_t index, const Json& record, std::string_view line) {
+    if (!record.is_object() || !RecordMatches(filter_, record)) return;
+    found_.insert_or_assign(index, Entry{folder_, index, TimeOf(record), std::string(line)});
+    if (found_.size() > filter_.limit) found_.erase(found_.begin());
+  }
+
+  std::vector<Entry> Ordered() {
+    std::vector<Entry> entries;
+    for (auto& [index, entry] : found_) entries.push_back(std::move(entry));
+    // Made monotone, so that a sort by time keeps the ledger's own order.
+    for (std::size_t i = 1; i < entries.size(); ++i) entries[i].time = std::max(entries[i].time, entries[i - 1].time);
+    return entries;
+  }
+
+  const std::string& folder_;
+  const Filter& filter_;
+  std::map<uint64_t, Entry> found_;
+  std::unordered_map<uint64_t, Outcome> waiting_;  // by the index of the intent
+};
 
 }  // namespace
 
@@ -92,7 +153,7 @@ absl::StatusOr<std::vector<Entry>> Query(const std::vector<std::string>& folders
   if (filter.limit > kMaxQueryRecords) return base::Error(base::ErrorCode::kBadArgument, "limit too large");
   std::vector<Entry> all;
   for (const std::string& folder : folders) {
-    ASSIGN_OR_RETURN(std::vector<Entry> entries, NewestOf(folder, filter), folder);
+    ASSIGN_OR_RETURN(std::vector<Entry> entries, BackwardSearch(folder, filter).Run(), folder);
     std::move(entries.begin(), entries.end(), std::back_inserter(all));
     std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.time, a.folder, a.index) < std::tie(b.time, b.folder, b.index);

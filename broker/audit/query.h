@@ -32,15 +32,15 @@ struct Entry {
   std::string folder;
   uint64_t index = 0;
   absl::Time time;
-  std::string line;  // canonical JSON
+  std::string line;  // JSON, an outcome joined with its intent (audit/outcomes.h)
 };
 
-// True when the record in `line` is wanted. A line that is no record matches nothing. Pure, thread-safe.
+// True when the record in `line`, an outcome joined with its intent, is wanted. A line that is no record matches nothing. Pure, thread-safe.
 bool Matches(const Filter& filter, std::string_view line);
 
 // The newest `limit` wanted records of several ledgers, in ledger order: by time, then folder, then index, oldest
 // first. Records of one ledger stay in its order. Fails kFileUnreadable, kBadArgument for a limit above the maximum.
-// Memory: `limit` records. Thread-safe.
+// Memory: `limit` records, and the outcomes whose intents stand further back. Thread-safe.
 absl::StatusOr<std::vector<Entry>> Query(const std::vector<std::string>& folders, const Filter& filter);
 
 }  // namespace credbroker::audit

@@ -128,6 +128,13 @@ absl::Status ReadBlock(const std::string& path, uint64_t offset, std::size_t byt
   return absl::OkStatus();
 }
 
+// By memchr, which looks at many bytes at once; std::count takes one after the other.
+uint64_t CountLines(std::string_view lines) {
+  uint64_t count = 0;
+  for (std::size_t end; (end = lines.find('\n')) != std::string_view::npos; lines.remove_prefix(end + 1)) ++count;
+  return count;
+}
+
 // Whole lines from `offset` on, as many as fit into `max_bytes`, at least one: in one block, since a follower asks for much.
 absl::StatusOr<RawLines> Collect(const std::string& path, uint64_t offset, uint64_t index, std::size_t max_bytes) {
   RawLines lines{index, 0, {}};
@@ -140,7 +147,7 @@ absl::StatusOr<RawLines> Collect(const std::string& path, uint64_t offset, uint6
   } else {
     lines.bytes.resize(lines.bytes.rfind('\n', max_bytes - 1) + 1);
   }
-  lines.count = static_cast<uint64_t>(std::count(lines.bytes.begin(), lines.bytes.end(), '\n'));
+  lines.count = CountLines(lines.bytes);
   return lines;
 }
 

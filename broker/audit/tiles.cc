@@ -32,21 +32,19 @@ base::Fd CreateFresh(const std::string& path) {
   return base::Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
-// By rename, so that a reader never sees half a tile.
+// In place: a reader takes half a tile for a missing one, and a tile cut off by a kill is written again, since the checkpoint
+// that covers it comes later. A rename would cost as much as the file.
 absl::Status WriteTile(const std::string& folder, const std::string& path, std::string_view bytes) {
   const std::string full = base::StrCat(folder, '/', path);
-  const std::string fresh = base::StrCat(full, ".new");
-  base::Fd file = CreateFresh(fresh);
+  base::Fd file = CreateFresh(full);
   if (!file.ok() && errno == ENOENT) {  // the first tile of its folder
     for (std::size_t at = folder.size() + 1; (at = full.find('/', at)) != std::string::npos; ++at) {
       RETURN_IF_ERROR(base::MakeFolder(full.substr(0, at), 0700));
     }
-    file = CreateFresh(fresh);
+    file = CreateFresh(full);
   }
-  if (!file.ok()) return base::WriteError(fresh, errno);
-  RETURN_IF_ERROR(base::WriteAll(file.get(), bytes), fresh);
-  if (rename(fresh.c_str(), full.c_str()) != 0) return base::WriteError(full, errno);
-  return absl::OkStatus();
+  if (!file.ok()) return base::WriteError(full, errno);
+  return base::WriteAll(file.get(), bytes);
 }
 
 }  // namespace
@@ -118,7 +116,9 @@ void TileWriter::Add(std::size_t number, const Hash& hash) {
   Level& level = levels_[number];
   level.hashes.push_back(hash);
   if (level.hashes.size() < kTileWidth) return;
-  ready_.emplace_back(TilePath(static_cast<int>(number), level.full, kTileWidth), TileBytes(level.hashes));
+  if (number > 0 || leaf_tiles_ == LeafTiles::kAll) {
+    ready_.emplace_back(TilePath(static_cast<int>(number), level.full, kTileWidth), TileBytes(level.hashes));
+  }
   const Hash root = Fold(level.hashes.data(), kTileWidth);
   ++level.full;
   level.hashes.clear();

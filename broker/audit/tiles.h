@@ -35,6 +35,12 @@ class TileNodes final : public NodeSource {
   mutable std::map<std::pair<int, uint64_t>, std::vector<Hash>> cache_;
 };
 
+// Which tiles of level 0 are written. Most of a ledger's files are such, one for every 256 entries.
+enum class LeafTiles {
+  kAll,
+  kNewest,  // only the partial one, from which a ledger goes on; the others can be made from the entries
+};
+
 // Collects leaf hashes into tiles and writes them. Movable; not thread-safe.
 class TileWriter {
  public:
@@ -42,6 +48,7 @@ class TileWriter {
   // Goes on behind `size` leaves whose tiles are in the folder. Fails as TileNodes does.
   static absl::StatusOr<TileWriter> Load(const std::string& folder, uint64_t size);
 
+  void Write(LeafTiles which) { leaf_tiles_ = which; }
   void Append(const Hash& leaf) { Add(0, leaf); }
   uint64_t size() const { return levels_[0].full * kTileWidth + levels_[0].hashes.size(); }
   // The tree so far, made from the partial tiles: nodes above the leaves are hashed when a tile is full or asked for,
@@ -60,6 +67,7 @@ class TileWriter {
   void Add(std::size_t level, const Hash& hash);
 
   std::string folder_;
+  LeafTiles leaf_tiles_ = LeafTiles::kAll;
   std::vector<Level> levels_;
   std::vector<std::pair<std::string, std::string>> ready_;  // path and bytes of full tiles not yet written
 };

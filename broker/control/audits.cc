@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "audit/outcomes.h"
 #include "audit/reader.h"
 #include "base/file.h"
 #include "base/macros.h"
@@ -22,8 +23,9 @@ constexpr absl::Duration kTailPoll = absl::Milliseconds(200);
 
 // One ledger that a tail follows.
 struct Tailed {
-  explicit Tailed(const std::string& folder, uint64_t from) : follower(folder, from) {}
+  Tailed(const std::string& folder, uint64_t from) : follower(folder, from), outcomes(folder) {}
   audit::Follower follower;
+  audit::Outcomes outcomes;
 };
 
 // `edge-17` is entry 17 of the ledger `edge`.
@@ -80,8 +82,9 @@ absl::Status Audits::Tail(const audit::Filter& filter, const std::function<bool(
   while (open && !cancelled()) {
     for (const std::string& folder : Folders()) {
       Tailed& one = tailed.try_emplace(folder, folder, next[folder]).first->second;
-      const auto visit = [&](uint64_t, std::string_view line) {
-        if (open && audit::Matches(filter, line)) open = emit(line);
+      const auto visit = [&](uint64_t index, std::string_view line) {
+        const std::string joined = one.outcomes.Join(index, line);
+        if (audit::Matches(filter, joined)) open = emit(joined);
         return open;
       };
       RETURN_IF_ERROR(one.follower.Poll(visit).status(), "tailing");
@@ -96,8 +99,8 @@ absl::StatusOr<std::vector<std::string>> Audits::Get(const std::string& id) {
   if (const auto split = SplitRecordId(id)) {
     for (const LedgerPlace& place : Places()) {
       if (place.name != split->first) continue;
-      ASSIGN_OR_RETURN(std::string line, audit::ReadEntry(place.folder, split->second), "reading a record");
-      return std::vector<std::string>{std::move(line)};
+      ASSIGN_OR_RETURN(const std::string line, audit::ReadEntry(place.folder, split->second), "reading a record");
+      return std::vector<std::string>{audit::Outcomes(place.folder).Join(split->second, line)};
     }
   }
   ASSIGN_OR_RETURN(const std::vector<audit::Entry> entries,

@@ -17,7 +17,7 @@
 namespace credbroker::control {
 
 struct ListedRecords {
-  std::vector<std::string> lines;  // canonical JSON, in ledger order
+  std::vector<std::string> lines;  // JSON, in ledger order; an outcome with the fields of its intent
   bool edges_current = false;      // false: an edge is gone or did not ship in time, newer records may be missing
 };
 

@@ -190,6 +190,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options, ba
   audit::LedgerOptions ledger_options;
   ledger_options.name = options.edge;
   ledger_options.durability = options.durability;
+  ledger_options.leaf_tiles = audit::LeafTiles::kNewest;
   ASSIGN_OR_RETURN(std::unique_ptr<audit::Ledger> ledger,
                    audit::Ledger::Open(options.data_dir + "/ledger", "credbroker/" + options.edge, std::move(ledger_key), ledger_options, clock),
                    "opening the ledger");

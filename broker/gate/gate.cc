@@ -78,10 +78,15 @@ bool Gate::StillLent(const Caller& caller, const Facts& facts, const model::Allo
 
 Gate::Uses Gate::TakeUses() {
   const absl::Time now = clock_.Now();
+  ForgetRested();
   for (const auto& [session, count] : running_) {
     if (uses_.sessions.size() < options_.max_sessions) uses_.sessions[session].last = now;
   }
   return std::exchange(uses_, {});
+}
+
+void Gate::ForgetRested() {
+  std::erase_if(running_, [](const auto& session) { return session.second == 0; });
 }
 
 ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow, const Instant& at) {
@@ -113,11 +118,10 @@ base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const
   }
   Passage passage(decision.TakeAllow());
   const model::Allow& allow = passage.allow();
-  Describe(caller.get(), facts, info, &passage.state_->record);
-  passage.state_->record.time = at.now;
-  passage.state_->opened = at.monotonic;
-  const absl::Status recorded = co_await Record(passage, deadline);
-  if (!recorded.ok()) co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
+  const absl::StatusOr<audit::StagedIntent> staged = Stage(passage, *caller, facts, info, at);
+  if (!staged.ok() || !(co_await Commit(passage, *staged, deadline)).ok()) {
+    co_return Refusal{ErrorCode::kLedgerUnavailable, allow->rule, info.request_id, {}};
+  }
   NoteUse(*caller, allow, at.now);
   if (allow->credential == nullptr) co_return std::move(passage);
 
@@ -131,25 +135,36 @@ base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const
   co_return std::move(passage);
 }
 
-// The intent: in the ledger when this is OK, as durable as the ledger is told to be. Otherwise closed.
-base::Task<absl::Status> Gate::Record(Passage& passage, absl::Duration deadline) {
+absl::StatusOr<audit::StagedIntent> Gate::Stage(Passage& passage, const Caller& caller, const Facts& facts, const RequestInfo& info,
+                                                const Instant& at) {
   Passage::State& state = *passage.state_;
   const model::Allow& allow = state.allow;
-  model::Record& record = state.record;
-  record.kind = RecordKind::kIntent;
-  record.rule = allow->rule;
-  record.effect_class = allow->effect_class;
-  record.service = allow->service;
-  record.exception = allow->exception;
-  record.policy_version = allow->policy_version;
-  if (allow->credential != nullptr) record.credential = allow->credential->name;
-  ASSIGN_OR_CO_RETURN(const audit::StagedIntent staged, ledger_.StageIntent(record));
+  Describe(&caller, facts, info);
+  record_.kind = RecordKind::kIntent;
+  record_.time = at.now;
+  record_.rule = allow->rule;
+  record_.effect_class = allow->effect_class;
+  record_.service = allow->service;
+  record_.exception = allow->exception;
+  record_.policy_version = allow->policy_version;
+  if (allow->credential != nullptr) record_.credential = allow->credential->name;
+  ASSIGN_OR_RETURN(const audit::StagedIntent staged, ledger_.StageIntent(record_));
   state.gate = this;  // from here on somebody must close it
-  ++running_[record.session];
+  state.request_id = info.request_id;
+  state.intent = staged.position();
+  state.opened = at.monotonic;
+  if (running_.size() >= options_.max_sessions) ForgetRested();
+  state.running = &running_[caller.grant.session];
+  ++*state.running;
+  return staged;
+}
+
+// The intent: in the ledger when this is OK, as durable as the ledger is told to be. Otherwise closed.
+base::Task<absl::Status> Gate::Commit(Passage& passage, const audit::StagedIntent& staged, absl::Duration deadline) {
   co_await wait_.Company();
   absl::StatusOr<audit::IntentReceipt> receipt = ledger_.Commit(staged);
   absl::Status status = receipt.status();
-  if (receipt.ok()) state.receipt = *std::move(receipt);
+  if (receipt.ok()) passage.state_->receipt = *std::move(receipt);
   if (status.ok() && ledger_.durability() == audit::Durability::kSync) {
     status = co_await wait_.Durable(ledger_, staged.position(), deadline);
   }
@@ -177,24 +192,24 @@ bool Gate::StillAllowed(const Caller& caller, const Facts& facts) {
 }
 
 void Gate::Close(Passage& passage, const Outcome& outcome) {
-  if (std::exchange(passage.state_->gate, nullptr) == nullptr) return;
+  Passage::State& state = *passage.state_;
+  if (std::exchange(state.gate, nullptr) == nullptr) return;
   constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
-  model::Record& record = passage.state_->record;
-  if (const auto running = running_.find(record.session); running != running_.end() && --running->second == 0) running_.erase(running);
-  record.kind = RecordKind::kOutcome;
-  // The circumstances stand in the intent of the same request id.
-  for (std::string* text : {&record.channel, &record.label, &record.peer, &record.phase, &record.scheme, &record.service}) text->clear();
-  record.port = -1;
-  record.query_names.clear();
-  record.time = clock_.Now();
-  record.outcome = kWords[static_cast<int>(outcome.result)];
-  record.status = outcome.status;
-  record.bytes_up = outcome.bytes_up;
-  record.bytes_down = outcome.bytes_down;
-  record.duration_us = absl::ToInt64Microseconds(clock_.Monotonic() - passage.state_->opened);
-  if (outcome.code != ErrorCode::kNone) record.code = base::Lookup(outcome.code).name;
+  --*state.running;
+  // Who, what and why stand in the intent; a reviewer's list puts them together (audit/outcomes.h).
+  record_.Clear();
+  record_.kind = RecordKind::kOutcome;
+  record_.request_id = state.request_id;
+  record_.intent = static_cast<int64_t>(state.intent.index);
+  record_.time = clock_.Now();
+  record_.outcome = kWords[static_cast<int>(outcome.result)];
+  record_.status = outcome.status;
+  record_.bytes_up = outcome.bytes_up;
+  record_.bytes_down = outcome.bytes_down;
+  record_.duration_us = absl::ToInt64Microseconds(clock_.Monotonic() - state.opened);
+  if (outcome.code != ErrorCode::kNone) record_.code = base::Lookup(outcome.code).name;
   // A full ledger refuses the next intent by itself; the intent without outcome is closed as unknown at the next start.
-  ledger_.AppendLater(record).IgnoreError();
+  ledger_.AppendLater(record_).IgnoreError();
 }
 
 Refusal Gate::Refuse(const Caller* caller, const Facts& facts, const RequestInfo& info, ErrorCode code) {
@@ -211,39 +226,39 @@ Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const Request
                                                  options_.anonymous_burst, clock_.Monotonic())) {
     return refusal;  // a stranger's flood must not fill the ledger
   }
-  model::Record record;
-  Describe(caller, facts, info, &record);
-  record.time = clock_.Now();
-  record.kind = RecordKind::kDeny;
-  record.code = base::Lookup(deny.code).name;
-  record.rule = deny.rule;
-  record.effect_class = deny.effect_class;
-  record.exception = deny.exception;
-  record.policy_version = deny.policy_version;
-  record.status = base::Lookup(deny.code).http_status;
-  if (!ledger_.Append(record, nullptr).ok()) refusal.code = ErrorCode::kLedgerUnavailable;
+  Describe(caller, facts, info);
+  record_.time = clock_.Now();
+  record_.kind = RecordKind::kDeny;
+  record_.code = base::Lookup(deny.code).name;
+  record_.rule = deny.rule;
+  record_.effect_class = deny.effect_class;
+  record_.exception = deny.exception;
+  record_.policy_version = deny.policy_version;
+  record_.status = base::Lookup(deny.code).http_status;
+  if (!ledger_.Append(record_, nullptr).ok()) refusal.code = ErrorCode::kLedgerUnavailable;
   return refusal;
 }
 
-void Gate::Describe(const Caller* caller, const Facts& facts, const RequestInfo& info, model::Record* out) const {
-  model::Record& record = *out;
-  record.request_id = info.request_id;
-  record.channel = info.channel;
-  record.peer = info.peer;
-  record.query_names = info.query_names;
-  record.method = facts.method;
-  record.scheme = facts.scheme == model::Scheme::kHttps ? "https" : "http";
-  record.host = facts.authority.host;
-  if (facts.authority.port != 0) record.port = facts.authority.port;
-  record.path = facts.path;
-  if (facts.git) DescribeGit(*facts.git, &record);
+// Begins record_ with who asks for what.
+void Gate::Describe(const Caller* caller, const Facts& facts, const RequestInfo& info) {
+  record_.Clear();
+  record_.request_id = info.request_id;
+  record_.channel = info.channel;
+  record_.peer = info.peer;
+  record_.query_names = info.query_names;
+  record_.method = facts.method;
+  record_.scheme = facts.scheme == model::Scheme::kHttps ? "https" : "http";
+  record_.host = facts.authority.host;
+  if (facts.authority.port != 0) record_.port = facts.authority.port;
+  record_.path = facts.path;
+  if (facts.git) DescribeGit(*facts.git, &record_);
   if (caller == nullptr) return;
-  record.session = caller->grant.session;
-  record.token_id = caller->grant.token_id;
-  record.parent_token_id = caller->grant.parent_id;
-  record.requester = caller->grant.requester;
-  record.label = model::LabelName(caller->grant.label);
-  record.phase = model::PhaseName(caller->grant.phase);
+  record_.session = caller->grant.session;
+  record_.token_id = caller->grant.token_id;
+  record_.parent_token_id = caller->grant.parent_id;
+  record_.requester = caller->grant.requester;
+  record_.label = model::LabelName(caller->grant.label);
+  record_.phase = model::PhaseName(caller->grant.phase);
 }
 
 void Gate::NoteUse(const Caller& caller, const model::Allow& allow, absl::Time now) {
@@ -254,7 +269,7 @@ void Gate::NoteUse(const Caller& caller, const model::Allow& allow, absl::Time n
     ++use.count;
   };
   note(uses_.sessions, caller.grant.session);
-  if (!allow->exception.empty()) note(uses_.exceptions, allow->exception);
+  if (!allow->exception.empty()) note(uses_.exceptions, std::string(allow->exception));
 }
 
 }  // namespace credbroker::gate

@@ -21,6 +21,7 @@
 #include "gate/rate.h"
 #include "gate/state_board.h"
 #include "model/facts.h"
+#include "model/record.h"
 
 namespace credbroker::gate {
 
@@ -128,11 +129,14 @@ class Gate {
   Instant Reading() const { return {clock_.Now(), clock_.Monotonic()}; }
   base::ErrorCode CheckCaller(const Caller& caller, const Instant& at);
   base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow, const Instant& at);
-  base::Task<absl::Status> Record(Passage& passage, absl::Duration deadline);
-  void Describe(const Caller* caller, const model::Facts& facts, const RequestInfo& info, model::Record* record) const;
+  absl::StatusOr<audit::StagedIntent> Stage(Passage& passage, const Caller& caller, const model::Facts& facts, const RequestInfo& info,
+                                            const Instant& at);
+  base::Task<absl::Status> Commit(Passage& passage, const audit::StagedIntent& staged, absl::Duration deadline);
+  void Describe(const Caller* caller, const model::Facts& facts, const RequestInfo& info);
   Refusal RecordDeny(const Caller* caller, const model::Facts& facts, const RequestInfo& info, const model::Deny& deny);
   bool Revoked(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
   void NoteUse(const Caller& caller, const model::Allow& allow, absl::Time now);
+  void ForgetRested();
 
   const StateBoard& board_;
   audit::Ledger& ledger_;
@@ -147,7 +151,8 @@ class Gate {
   RateLimiter session_rate_;
   RateLimiter anonymous_rate_;
   Uses uses_;
-  std::unordered_map<std::string, int> running_;  // requests of each session
+  std::unordered_map<std::string, int> running_;  // requests of each session; zeros stay for a while
+  model::Record record_;  // the one that is being written, for its memory; nothing stays in it from call to call
   std::string id_prefix_;
   uint64_t next_id_ = 0;
 };

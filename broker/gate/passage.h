@@ -13,7 +13,6 @@
 #include "base/secret.h"
 #include "gate/callers.h"
 #include "model/decision.h"
-#include "model/record.h"
 #include "rewrite/scrub.h"
 
 namespace credbroker::gate {
@@ -49,7 +48,7 @@ class Passage {
   const audit::IntentReceipt& receipt() const { return *state_->receipt; }
   // Null when the decision names no credential.
   const Lease* lease() const { return state_->lease.get(); }
-  const std::string& request_id() const { return state_->record.request_id; }
+  const std::string& request_id() const { return state_->request_id; }
 
  private:
   friend class Gate;
@@ -58,10 +57,12 @@ class Passage {
     explicit State(model::Allow granted) : allow(std::move(granted)) {}
 
     Gate* gate = nullptr;  // set while the ledger holds an intent without outcome
+    std::string request_id;
+    audit::Position intent;
+    int* running = nullptr;  // the gate's count of the session's requests
     model::Allow allow;
     std::optional<audit::IntentReceipt> receipt;
     std::shared_ptr<const Lease> lease;
-    model::Record record;  // the intent; becomes the outcome
     absl::Duration opened;
   };
   explicit Passage(model::Allow allow) : state_(std::make_unique<State>(std::move(allow))) {}

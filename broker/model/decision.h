@@ -45,10 +45,11 @@ class Allow {
   struct Fields {
     Handling handling = Handling::kForward;
     std::string rule;          // `web-agent/repositories/acme/web/git.push`
-    std::string scope;
     std::string effect_class;  // facts.md 3.1: read, write.issue, push, fetch, ...
-    std::string service;       // empty for egress and exceptions
-    std::string exception;     // id of the exception that permits this, or empty
+    // Names in the policy version; they live as long as `version`.
+    std::string_view scope;
+    std::string_view service;    // empty for egress and exceptions
+    std::string_view exception;  // id of the exception that permits this, or empty
     const Upstream* upstream = nullptr;         // never null; lives as long as `version`
     const CredentialUse* credential = nullptr;  // null: none is injected
     bool managed = false;      // a service's host: every foreign credential is removed or refused

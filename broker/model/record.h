@@ -64,10 +64,14 @@ struct Record {
   std::string effect_class, rule, credential, exception;
   std::string code;        // catalogue word when refused or failed: no_rule
   int64_t policy_version = -1;
-  // outcome
+  // outcome: what its intent does not say
   std::string outcome;     // done, failed, unknown
+  int64_t intent = -1;     // index of the intent, in the same ledger
   int status = -1;         // HTTP status that the sandbox got
   int64_t bytes_up = -1, bytes_down = -1, duration_us = -1;
+
+  // As new, with the memory of its texts kept for the next record.
+  void Clear();
 };
 
 }  // namespace credbroker::model

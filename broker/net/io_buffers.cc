@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -21,9 +22,10 @@ constexpr std::size_t kBurst = 64;
 
 }  // namespace
 
-IoBuffers::IoBuffers(Loop& loop)
+IoBuffers::IoBuffers(Loop& loop, Sends sends)
     : TimerNode(loop.wheel()),
       loop_(loop),
+      sends_(sends),
       receive_(std::make_unique_for_overwrite<char[]>(kReceiveBytes)),
       send_(std::make_unique_for_overwrite<char[]>(kSendBytes)),
       scratch_(std::make_unique_for_overwrite<char[]>(Loop::kScratchBytes)),
@@ -73,7 +75,30 @@ void IoBuffers::Release(SendPiece* piece) {
 void IoBuffers::Wipe(std::string_view sent) { explicit_bzero(send_.get() + (sent.data() - send_.get()), sent.size()); }
 
 void IoBuffers::SendAll() {
+  if (sends_ == Sends::kAtOnce && pieces_.linked() && pieces_.next()->next() != &pieces_) SendByRing();
   while (pieces_.linked()) static_cast<SendPiece*>(pieces_.next())->stream->SendShared();
+}
+
+void IoBuffers::SendByRing() {
+  if (!std::exchange(ring_tried_, true)) ring_ = SendRing::Create();
+  if (ring_ == nullptr) return;
+  std::array<Stream*, SendRing::kMaxBatch> streams;
+  std::array<SendRing::Send, SendRing::kMaxBatch> sends;
+  while (pieces_.linked()) {
+    std::size_t count = 0;
+    for (ListNode* node = pieces_.next(); node != &pieces_ && count < sends.size();) {
+      const auto& piece = *static_cast<const SendPiece*>(node);
+      node = node->next();
+      if (piece.stream->send_failed_) {
+        piece.stream->SendShared();  // drops it
+        continue;
+      }
+      streams[count] = piece.stream;
+      sends[count++] = {piece.stream->fd_.get(), View(piece), 0};
+    }
+    ring_->Run(std::span(sends).first(count));
+    for (std::size_t i = 0; i < count; ++i) streams[i]->SentShared(sends[i].bytes, sends[i].result);
+  }
 }
 
 void IoBuffers::Forget(Stream* stream) {

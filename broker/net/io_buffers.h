@@ -8,6 +8,7 @@
 #include "net/list.h"
 #include "net/loop.h"
 #include "net/send_piece.h"
+#include "net/send_ring.h"
 #include "net/timer_wheel.h"
 
 namespace credbroker::net {
@@ -17,7 +18,7 @@ class Stream;
 // What all streams of a loop share, private to the room. One stream at a time owns the receive buffer; when another one
 // needs it, what is left moves to its owner first. The send buffer holds pieces of many streams until the loop has done
 // its batch: a send wakes its receiver, which may take the core, so sends in the middle of the work make all of it run
-// on cold caches. Now and then looks for streams that have gone quiet and has them give memory back.
+// on cold caches. The pieces leave by one system call (SendRing) where the kernel can. Now and then looks for streams that have gone quiet and has them give memory back.
 class IoBuffers final : private TimerNode {
  public:
   static constexpr std::size_t kReceiveBytes = 256 * 1024;
@@ -26,7 +27,7 @@ class IoBuffers final : private TimerNode {
   static constexpr std::size_t kInputBytes = 16 * 1024;
   static constexpr std::size_t kJoinBytes = 16 * 1024;  // the plaintext of one TLS record
 
-  explicit IoBuffers(Loop& loop);
+  IoBuffers(Loop& loop, Sends sends);
   ~IoBuffers();
 
   char* scratch() { return scratch_.get(); }
@@ -60,9 +61,13 @@ class IoBuffers final : private TimerNode {
 
  private:
   void OnTimer() override;
+  void SendByRing();
   void ReleaseHeap();
 
   Loop& loop_;
+  const Sends sends_;
+  bool ring_tried_ = false;
+  std::unique_ptr<SendRing> ring_;
   std::unique_ptr<char[]> receive_, send_, scratch_, join_;
   std::string_view received_;
   Stream* receive_owner_ = nullptr;

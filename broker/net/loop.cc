@@ -115,14 +115,14 @@ struct Loop::Root {
 
 Loop::Root Loop::RunRoot(Loop*, base::Task<void> task) { co_await task; }
 
-Loop::Loop(const base::Clock& clock)
+Loop::Loop(const base::Clock& clock, Sends sends)
     : clock_(clock),
       now_ns_(absl::ToInt64Nanoseconds(clock.Monotonic())),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       mailbox_(std::make_shared<Mailbox>()),
       events_(std::make_unique<Events>()),
       wheel_(now_ns_),
-      buffers_(std::make_unique<IoBuffers>(*this)) {
+      buffers_(std::make_unique<IoBuffers>(*this, sends)) {
   CheckSystem(epoll_ >= 0, "epoll_create1");
   events_->wake_fd = mailbox_->state_->event_fd;
   Register(events_->wake_fd, events_.get(), Trigger::kLevelRead);

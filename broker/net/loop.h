@@ -36,6 +36,12 @@ class Waiter : public ListNode {
   std::coroutine_handle<> handle;
 };
 
+// How what a batch has written leaves.
+enum class Sends {
+  kAtOnce,     // by one io_uring call where the kernel allows it
+  kOneByOne,   // by send(2)
+};
+
 // One thread's engine: edge-triggered epoll, a timer wheel, posted functions, top-level coroutines and the I/O
 // buffers that its streams share. A process runs one loop per core and shares nothing between them.
 // All methods belong to the thread that runs the loop (or to the owner before and after it runs), except
@@ -43,7 +49,7 @@ class Waiter : public ListNode {
 class Loop final : public base::Executor {
  public:
   // `clock` must outlive the loop. With a FakeClock the loop looks at it at least every 100 ms of real time.
-  explicit Loop(const base::Clock& clock);
+  explicit Loop(const base::Clock& clock, Sends sends = Sends::kAtOnce);
   // Destroys the tasks that are left, then drops what is posted.
   ~Loop() override;
 

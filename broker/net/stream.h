@@ -141,6 +141,7 @@ class Stream final : private EventHandler, private TimerNode {
   bool GrowInput(std::size_t max_buffered);
   void Emit(const char* bytes, std::size_t size);
   void SendShared();  // what the loop's send buffer holds of this stream
+  void SentShared(std::string_view bytes, int result);  // all of it was tried: bytes taken or a negative errno
   void SendQueued();
   std::size_t SendNow(const char* bytes, std::size_t size);
   void Queue(const char* bytes, std::size_t size);

@@ -79,6 +79,19 @@ void Stream::SendShared() {
   if (ssl_ == nullptr) shared.Wipe(bytes);  // plain bytes may hold a credential
 }
 
+void Stream::SentShared(std::string_view bytes, int result) {
+  IoBuffers& shared = loop_.buffers();
+  shared.Release(&piece_);
+  if (result == -EINTR) {
+    result = static_cast<int>(SendNow(bytes.data(), bytes.size()));
+  } else if (result < 0 && result != -EAGAIN) {
+    send_failed_ = true;
+  }
+  const std::size_t sent = static_cast<std::size_t>(std::max(result, 0));
+  Queue(bytes.data() + sent, bytes.size() - sent);
+  if (ssl_ == nullptr) shared.Wipe(bytes);  // plain bytes may hold a credential
+}
+
 // How many bytes are done with: taken by the kernel, or lost with the connection.
 std::size_t Stream::SendNow(const char* bytes, std::size_t size) {
   if (send_failed_) return size;

@@ -102,7 +102,7 @@ Explanation Told(const model::Decision& decision) {
           .rule = allow->rule,
           .effect_class = allow->effect_class,
           .credential = allow->credential == nullptr ? std::string() : allow->credential->name,
-          .exception = allow->exception,
+          .exception = std::string(allow->exception),
           .reason_code = {},
           .next_step = {},
           .policy_version = allow->policy_version};

@@ -135,8 +135,11 @@ model::Record SampleIntent() {
 }
 
 model::Record SampleOutcome() {
-  model::Record record = SampleIntent();
+  model::Record record;
   record.kind = model::RecordKind::kOutcome;
+  record.time = SampleIntent().time;
+  record.request_id = SampleIntent().request_id;
+  record.intent = 1234;
   record.outcome = "done";
   record.status = 200;
   record.bytes_up = 412;

@@ -25,13 +25,14 @@ using testing_kit::IsOk;
   absl::StatusOr<std::unique_ptr<Ledger>> ledger = OpenLedger(folder, options);
   if (!ledger.ok()) _exit(3);
   for (const OpenIntent& open : (*ledger)->open_intents()) {
-    if (round % 3 == 0) (*ledger)->AppendLater(Outcome(open.request_id)).IgnoreError();
+    if (round % 3 == 0) (*ledger)->AppendLater(Outcome(open.request_id, open.index)).IgnoreError();
   }
   for (int i = 0;; ++i) {
     const std::string id = base::StrCat(round, '-', i);
-    if (!(*ledger)->Append(Intent(id), nullptr).ok()) _exit(4);
+    Position position;
+    if (!(*ledger)->Append(Intent(id), &position).ok()) _exit(4);
     if (write(pipe, "+", 1) != 1) _exit(5);
-    if (i % 5 != 0) (*ledger)->AppendLater(Outcome(id)).IgnoreError();
+    if (i % 5 != 0) (*ledger)->AppendLater(Outcome(id, position.index)).IgnoreError();
   }
 }
 

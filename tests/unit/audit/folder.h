@@ -75,8 +75,16 @@ inline model::Record TestRecord(model::RecordKind kind, std::string request_id) 
 }
 
 inline model::Record Intent(std::string request_id) { return TestRecord(model::RecordKind::kIntent, std::move(request_id)); }
-inline model::Record Outcome(std::string request_id) {
-  return TestRecord(model::RecordKind::kOutcome, std::move(request_id));
+// As the gate writes it: what its intent does not say.
+inline model::Record Outcome(std::string request_id, uint64_t intent = 0) {
+  model::Record record;
+  record.kind = model::RecordKind::kOutcome;
+  record.time = absl::FromUnixSeconds(1'800'000'000);
+  record.request_id = std::move(request_id);
+  record.intent = static_cast<int64_t>(intent);
+  record.outcome = "done";
+  record.status = 200;
+  return record;
 }
 
 // A closed ledger of `count` denials.

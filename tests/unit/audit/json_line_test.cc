@@ -33,7 +33,7 @@ model::Record FullRecord() {
   r.refs = {{"refs/heads/agent/s-1/x", "create", std::string(40, '0'), std::string(40, 'a')}};
   r.action = "push", r.subject = "x", r.detail = "y", r.before = "b", r.after = "a", r.effect_class = "push";
   r.rule = "web-agent/push", r.credential = "acme-app", r.exception = "EX-1", r.code = "no_rule", r.policy_version = 3;
-  r.outcome = "done", r.status = 200, r.bytes_up = 10, r.bytes_down = 20, r.duration_us = 30;
+  r.outcome = "done", r.intent = 6, r.status = 200, r.bytes_up = 10, r.bytes_down = 20, r.duration_us = 30;
   return r;
 }
 
@@ -41,7 +41,7 @@ TEST(JsonLineTest, GoldenLine) {
   EXPECT_EQ(LineOf(FullRecord()),
             R"({"action":"push","actor":"uid:0","after":"a","before":"b","bytes_down":20,"bytes_up":10,"channel":"connect",)"
             R"("code":"no_rule","credential":"acme-app","detail":"y","duration_us":30,"effect_class":"push","exception":"EX-1",)"
-            R"("host":"forge.example","id":"edge-7","kind":"intent","label":"agent","method":"POST","outcome":"done",)"
+            R"("host":"forge.example","id":"edge-7","intent":6,"kind":"intent","label":"agent","method":"POST","outcome":"done",)"
             R"("parent_token_id":"t-1","path":"/acme/web.git/git-receive-pack","peer":"127.0.0.1:4000","phase":"agent",)"
             R"("policy_version":3,"port":443,"query_names":["service"],"refs":[{"change":"create",)"
             R"("new_id":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","old_id":"0000000000000000000000000000000000000000",)"
@@ -67,6 +67,12 @@ TEST(JsonLineTest, TimesAreThoseOfTheBaseRoom) {
   EXPECT_TRUE(IsCanonicalObject(LineOf(record)));
   record.time = absl::InfiniteFuture();
   EXPECT_EQ(Json::parse(LineOf(record))["time"], "9999-12-31T23:59:59.999999Z");
+}
+
+TEST(JsonLineTest, AClearedRecordKeepsNothing) {
+  model::Record record = FullRecord();
+  record.Clear();
+  EXPECT_EQ(LineOf(record), LineOf(model::Record()));
 }
 
 // Puts `text` into every text member there is.

@@ -268,9 +268,10 @@ TEST(LedgerTest, OpenIntentsAreThoseWithoutOutcome) {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(folder / "l"));
     EXPECT_TRUE(ledger->open_intents().empty());
     for (int i = 0; i < 10'000; ++i) {
-      ASSERT_THAT(ledger->Append(Intent(base::StrCat("r-", i)), nullptr), IsOk());
+      Position position;
+      ASSERT_THAT(ledger->Append(Intent(base::StrCat("r-", i)), &position), IsOk());
       if (i < 5000 ? true : i % 1000 != 0) {
-        ASSERT_THAT(ledger->AppendLater(Outcome(base::StrCat("r-", i))), IsOk());
+        ASSERT_THAT(ledger->AppendLater(Outcome(base::StrCat("r-", i), position.index)), IsOk());
       }
       if (i == 4999) {
         ASSERT_THAT(ledger->Flush(), IsOk());
@@ -290,7 +291,9 @@ TEST(LedgerTest, OpenIntentsAreThoseWithoutOutcome) {
   }
   {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(folder / "l"));
-    for (const OpenIntent& open : ledger->open_intents()) ASSERT_THAT(ledger->AppendLater(Outcome(open.request_id)), IsOk());
+    for (const OpenIntent& open : ledger->open_intents()) {
+      ASSERT_THAT(ledger->AppendLater(Outcome(open.request_id, open.index)), IsOk());
+    }
   }
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(folder / "l"));
   EXPECT_TRUE(ledger->open_intents().empty());

@@ -46,6 +46,25 @@ TEST(TilePathTest, HasGroupsOfThreeDigits) {
   EXPECT_EQ(TilePath(0, 1234067, 256), "tile/0/x001/x234/067");
 }
 
+TEST(TilesTest, TheNewestLeavesAreEnoughToGoOn) {
+  const Folder folder;
+  CompactRange plain;
+  uint64_t next = 0;
+  for (const uint64_t size : {200u, 600u, 70'000u}) {
+    ASSERT_OK_AND_ASSIGN(TileWriter writer, TileWriter::Load(folder.path(), next));
+    writer.Write(LeafTiles::kNewest);
+    for (; next < size; ++next) {
+      writer.Append(Leaf(next));
+      plain.Append(Leaf(next));
+    }
+    ASSERT_THAT(writer.Save(), IsOk());
+    EXPECT_EQ(writer.Range().Root(), plain.Root());
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "tile/0/000"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "tile/1/000"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "tile/0/273.p/112"));
+}
+
 // Sizes around the borders of tiles and of tile levels.
 class TileSizes : public testing::TestWithParam<uint64_t> {};
 INSTANTIATE_TEST_SUITE_P(Borders, TileSizes, testing::Values(0, 1, 255, 256, 257, 65535, 65536, 65537));
