@@ -22,6 +22,9 @@ using base::ErrorCode;
 constexpr std::size_t kMaxConfigBytes = 256 * 1024;
 constexpr std::array<std::string_view, 4> kLevels = {"debug", "info", "warn", "error"};
 
+constexpr int kMinConnections = 16;
+constexpr int kMaxConnections = 30'000;  // half of the descriptors that the edge asks for
+
 // One mapping of the file: keys with the function that takes their value.
 class Reader {
  public:
@@ -58,6 +61,14 @@ class Reader {
         return Bad(node, "true or false is expected here");
       *out = node.Scalar() == "true";
       return absl::OkStatus();
+    };
+  }
+
+  Take Whole(int* out, int min, int max) const {
+    return [this, out, min, max](const YAML::Node& node) -> absl::Status {
+      const bool number = node.IsScalar() && base::ParseInt(std::string_view(node.Scalar()), out);
+      if (number && *out >= min && *out <= max) return absl::OkStatus();
+      return Bad(node, base::StrCat("a whole number from ", min, " to ", max, " is expected here"));
     };
   }
 
@@ -101,7 +112,9 @@ absl::Status ReadDocument(const YAML::Node& document, const Reader& reader, Conf
   };
   const auto edge = [&](const YAML::Node& node) {
     return reader.ReadMap(node,
-                          {{"enabled", reader.Flag(&config->edge_enabled)}, {"user", reader.Text(&config->edge_user)}});
+                          {{"enabled", reader.Flag(&config->edge_enabled)},
+                           {"user", reader.Text(&config->edge_user)},
+                           {"max_connections", reader.Whole(&config->max_connections, kMinConnections, kMaxConnections)}});
   };
   const auto durability = [&](const YAML::Node& node) -> absl::Status {
     const auto parsed = ParseDurability(node.IsScalar() ? node.Scalar() : std::string());

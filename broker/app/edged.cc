@@ -53,6 +53,8 @@ absl::StatusOr<Config> ReadConfig(const std::string& path) {
       *text_field = value.get<std::string>();
     } else if (key == "link_fd" && value.is_number_integer()) {
       config.link_fd = value.get<int>();
+    } else if (key == "max_connections" && value.is_number_unsigned()) {
+      server.limits.max_connections = value.get<std::size_t>();
     } else if (key == "durability" && (value == "flush" || value == "sync")) {
       server.durability = value == "sync" ? credbroker::audit::Durability::kSync : credbroker::audit::Durability::kFlush;
     } else if (key == "own_ports" && value.is_array()) {

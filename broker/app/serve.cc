@@ -94,6 +94,7 @@ absl::Status PrepareEdgeFolder(const Config& config, const std::vector<uint16_t>
                                {"proxy", config.proxy},
                                {"gateway", config.gateway},
                                {"durability", config.durability == audit::Durability::kSync ? "sync" : "flush"},
+                               {"max_connections", config.max_connections},
                                {"own_ports", own_ports},
                                {"link_fd", 3}};
   return base::WriteFileAtomic(StrCat(folder, "/edge.json"), json.dump(2) + "\n", 0644);

@@ -21,7 +21,7 @@ struct EdgeOptions {
   absl::Duration close_wait = absl::Seconds(10);       // without a byte once one side of a WebSocket has ended: close
 
   // Sizes.
-  std::size_t max_connections = 20'000;                // more are closed at once
+  std::size_t max_connections = 20'000;                // more get 503
   std::size_t max_unauthenticated = 1'000;             // of them, those that have not shown a good token yet
   std::size_t body_block = 64 * 1024;                  // read at a time, per direction
   std::size_t high_water = 256 * 1024;                 // unsent bytes at which reading from the other side pauses

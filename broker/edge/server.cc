@@ -1,5 +1,8 @@
 #include "edge/server.h"
 
+#include <spdlog/spdlog.h>
+#include <sys/socket.h>
+
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -15,6 +18,7 @@
 #include "edge/ledger_key.h"
 #include "edge/lease_cache.h"
 #include "edge/open_intents.h"
+#include "edge/reply.h"
 #include "model/authority.h"
 #include "net/completion.h"
 #include "net/os.h"
@@ -116,14 +120,30 @@ class OneLoopServer final : public Server {
   void Accept(net::Accepted accepted, Door::Kind kind) {
     // Strangers have a pool of their own, so that they cannot keep sandboxes out (B109).
     const std::size_t strangers = unauthenticated_ + early_.size();
-    if (loop_.task_count() >= options_.limits.max_connections) return;
+    if (loop_.task_count() >= options_.limits.max_connections) return TurnAway(accepted);
     // The oldest gives way: the newest may be a sandbox that is about to log in.
-    if (strangers >= options_.limits.max_unauthenticated && !connections_.AbortOldestStranger()) return;
+    if (strangers >= options_.limits.max_unauthenticated && !connections_.AbortOldestStranger()) return TurnAway(accepted);
     if (!told_) {
       early_.emplace_back(std::move(accepted), kind);
       return;
     }
     loop_.Spawn(ServeConnection(*worker_, std::move(accepted), kind, unauthenticated_));
+  }
+
+  // 503 without a task and without a record (a flood must not fill the ledger): one send and the end. A client that has begun TLS could not read it.
+  void TurnAway(const net::Accepted& accepted) {
+    ++turned_away_;
+    if (const absl::Duration now = clock_.Monotonic(); now - told_of_overload_ >= absl::Minutes(1)) {
+      spdlog::warn(R"("event":"edge_overloaded","limit":{},"turned_away":{})", options_.limits.max_connections, turned_away_);
+      told_of_overload_ = now;
+    }
+    constexpr char kTlsHandshake = 22;
+    char head[4096];  // read, or the close would take the answer back
+    const ssize_t got = recv(accepted.fd.get(), head, sizeof head, MSG_DONTWAIT);
+    if (got > 0 && head[0] == kTlsHandshake) return;
+    std::string answer;
+    AppendRefusal({ErrorCode::kOverloaded, "edge/overloaded", gate_->NewRequestId(), {}}, Audience::kJson, Challenge::kNone, wire::Persist::kClose, false, &answer);
+    send(accepted.fd.get(), answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);  // into an empty buffer: all or nothing
   }
 
   void Sweep(std::function<void()> done) {
@@ -169,6 +189,8 @@ class OneLoopServer final : public Server {
   std::optional<gate::Gate> gate_;
   Connections connections_;
   std::size_t unauthenticated_ = 0;
+  uint64_t turned_away_ = 0;
+  absl::Duration told_of_overload_ = -absl::InfiniteDuration();
   bool told_ = false;  // has the broker told its state?
   std::vector<std::pair<net::Accepted, Door::Kind>> early_;  // accepted before it has
   std::optional<Worker> worker_;

@@ -6,6 +6,7 @@ import select
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
 import unittest
 import zlib
@@ -248,6 +249,50 @@ class Crowd(Resources):
 
 def reset(raw):
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+class Full(Resources):
+    """An edge that may hold 20 connections."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.config = tempfile.NamedTemporaryFile("w", prefix="credbroker-", suffix=".yaml")
+        cls.config.write("edge: {max_connections: 20}\n")
+        cls.config.flush()
+        cls.extra = ("--config", cls.config.name)
+        super().setUpClass()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.config.close()
+        super().tearDownClass()
+
+    def test_more_connections_than_configured_get_503(self):
+        before = self.descriptors()
+        held = [socket.create_connection(("127.0.0.1", self.ports["proxy"])) for _ in range(20)]
+        wait_until("the edge has them", lambda: self.descriptors() >= before + 20)
+        try:
+            for port, head in (("proxy", b"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n"), ("gateway", self.gateway_head("/open/a"))):
+                for early in (True, False):  # the request is there with the connection, or nothing is
+                    with self.subTest(port, early=early), Channel(self.ports[port]) as channel:
+                        if early:
+                            channel.send(head)
+                        answer = channel.read()
+                        self.assertRefused(answer, 503, "overloaded")
+                        self.assertEqual(answer.get("retry-after"), ["1"])
+            with Channel(self.ports["health"]) as health:
+                self.assertEqual(health.request("GET", "/healthz", "health.test").status, 200)
+        finally:
+            for s in held:
+                s.close()
+
+        def served():
+            with Channel(self.ports["gateway"]) as channel:
+                channel.send(self.gateway_head("/open/a"))
+                return channel.read().status == 200
+
+        wait_until("there is room again", served)
+        self.assertIn('"event":"edge_overloaded","limit":20', self.world.broker.log_text())
 
 
 class Chaos(Resources):

@@ -20,7 +20,7 @@ TEST(ConfigTest, ReadsEveryKey) {
 data_dir: /srv/broker
 policy: /etc/policy
 durability: sync
-edge: {enabled: false, user: edge}
+edge: {enabled: false, user: edge, max_connections: 17}
 log_level: warn
 )",
                   "broker.yaml", {}));
@@ -33,6 +33,7 @@ log_level: warn
   EXPECT_EQ(config.durability, audit::Durability::kSync);
   EXPECT_FALSE(config.edge_enabled);
   EXPECT_EQ(config.edge_user, "edge");
+  EXPECT_EQ(config.max_connections, 17);
   EXPECT_EQ(config.log_level, "warn");
 }
 
@@ -65,6 +66,9 @@ TEST(ConfigTest, ErrorsNameFileAndLine) {
       {"host name", "listen:\n  api: broker.example:1\n", "broker.yaml:2: "},
       {"bad durability", "durability: maybe\n", "broker.yaml:1: "},
       {"bad flag", "edge:\n  enabled: yes please\n", "broker.yaml:2: true or false"},
+      {"too few", "edge: {max_connections: 15}\n", "broker.yaml:1: a whole number from 16 to 30000"},
+      {"too many", "edge: {max_connections: 30001}\n", "broker.yaml:1: a whole number"},
+      {"no number", "edge:\n  max_connections: 1e3\n", "broker.yaml:2: a whole number"},
       {"a list", "- a\n", "broker.yaml:1: a mapping"},
       {"no YAML", "listen: {api: \n", "broker.yaml:"},
       {"bad level", "\n\nlog_level: loud\n", "broker.yaml:3: "},
