@@ -5,10 +5,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <optional>
+#include <list>
 #include <utility>
+#include <vector>
 
 #include "base/macros.h"
 #include "base/str.h"
@@ -18,39 +20,10 @@ namespace credbroker::app {
 namespace {
 
 constexpr std::size_t kMaxHead = 4096;
-constexpr auto kWait = std::chrono::seconds(2);
+constexpr std::size_t kMaxVisitors = 64;
+constexpr auto kWait = std::chrono::seconds(2);  // for a whole request and its answer
 
-using Deadline = std::chrono::steady_clock::time_point;
-
-bool WaitFor(int fd, short events, Deadline deadline) {
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-  pollfd wait{fd, events, 0};
-  return left > 0 && poll(&wait, 1, static_cast<int>(left)) > 0;
-}
-
-std::optional<std::string> ReadHead(int fd) {
-  const Deadline deadline = std::chrono::steady_clock::now() + kWait;
-  std::string head;
-  char buffer[1024];
-  while (head.find("\r\n\r\n") == std::string::npos) {
-    if (!WaitFor(fd, POLLIN, deadline)) return std::nullopt;
-    const ssize_t count = read(fd, buffer, sizeof buffer);
-    if (count <= 0) return std::nullopt;
-    head.append(buffer, static_cast<std::size_t>(count));
-    if (head.size() > kMaxHead) return std::nullopt;
-  }
-  return head;
-}
-
-void WriteReply(int fd, std::string_view bytes) {
-  const Deadline deadline = std::chrono::steady_clock::now() + kWait;
-  while (!bytes.empty() && WaitFor(fd, POLLOUT, deadline)) {
-    const ssize_t count = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0 && errno != EAGAIN && errno != EINTR) return;
-    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-}
+using SteadyClock = std::chrono::steady_clock;
 
 std::string_view ReasonPhrase(int status) {
   switch (status) {
@@ -89,24 +62,64 @@ HealthServer::~HealthServer() {
   thread_.join();
 }
 
+// One connection: reads a head, then writes the answer.
+struct HealthServer::Visitor {
+  base::Fd fd;
+  SteadyClock::time_point end;
+  std::string head, answer;
+  std::size_t sent = 0;
+};
+
 void HealthServer::Run() {
+  std::list<Visitor> visitors;  // oldest first
+  std::vector<pollfd> waits;
   while (true) {
-    pollfd waits[] = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
-    if (poll(waits, 2, -1) < 0 && errno != EINTR) return;
+    waits.assign({{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}});
+    for (const Visitor& visitor : visitors) {
+      waits.push_back({visitor.fd.get(), static_cast<short>(visitor.answer.empty() ? POLLIN : POLLOUT), 0});
+    }
+    const auto left = visitors.empty() ? SteadyClock::duration(-1) : visitors.front().end - SteadyClock::now();
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    if (poll(waits.data(), waits.size(), visitors.empty() ? -1 : static_cast<int>(std::max<int64_t>(wait, 0))) < 0 && errno != EINTR) return;
     if (waits[1].revents != 0) return;
+    auto revents = waits.begin() + 2;
+    std::erase_if(visitors, [&](Visitor& visitor) {
+      const bool ready = (revents++)->revents != 0;
+      return (ready && !Step(visitor)) || SteadyClock::now() >= visitor.end;
+    });
     if (waits[0].revents == 0) continue;
-    const base::Fd connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (connection.ok()) Answer(connection.get());
+    base::Fd fd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd.ok()) continue;
+    if (visitors.size() == kMaxVisitors) visitors.pop_front();
+    visitors.push_back({std::move(fd), SteadyClock::now() + kWait, {}, {}});
   }
 }
 
-void HealthServer::Answer(int fd) {
-  const std::optional<std::string> head = ReadHead(fd);
-  if (!head) return;
-  const std::string_view line = std::string_view(*head).substr(0, head->find("\r\n"));
+// False when the connection is done with.
+bool HealthServer::Step(Visitor& visitor) {
+  if (visitor.answer.empty()) {
+    char buffer[1024];
+    const ssize_t count = read(visitor.fd.get(), buffer, sizeof buffer);
+    if (count <= 0) return count < 0 && (errno == EAGAIN || errno == EINTR);
+    visitor.head.append(buffer, static_cast<std::size_t>(count));
+    if (visitor.head.size() > kMaxHead) return false;
+    if (visitor.head.find("\r\n\r\n") == std::string::npos) return true;
+    visitor.answer = Answer(visitor.head);
+    if (visitor.answer.empty()) return false;
+  }
+  const std::string_view rest = std::string_view(visitor.answer).substr(visitor.sent);
+  const ssize_t count = send(visitor.fd.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  visitor.sent += static_cast<std::size_t>(count);
+  return visitor.sent < visitor.answer.size();
+}
+
+// Empty for what is no request.
+std::string HealthServer::Answer(std::string_view head) const {
+  const std::string_view line = head.substr(0, head.find("\r\n"));
   const std::size_t first = line.find(' ');
   const std::size_t second = line.find(' ', first + 1);
-  if (first == std::string_view::npos || second == std::string_view::npos) return;
+  if (first == std::string_view::npos || second == std::string_view::npos) return {};
   const std::string_view method = line.substr(0, first);
   std::string_view path = line.substr(first + 1, second - first - 1);
   path = path.substr(0, path.find('?'));
@@ -116,7 +129,7 @@ void HealthServer::Answer(int fd) {
                                    "\r\nContent-Type: ", page.content_type, "\r\nContent-Length: ", page.body.size(),
                                    "\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
   if (method != "HEAD") reply += page.body;
-  WriteReply(fd, reply);
+  return reply;
 }
 
 }  // namespace credbroker::app

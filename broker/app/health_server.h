@@ -13,8 +13,8 @@
 
 namespace credbroker::app {
 
-// A very small HTTP/1.1 server for probes: GET and HEAD, one request a connection, one connection at a time. Bounds: a
-// head of 4 KiB within 2 s, an answer within 2 s.
+// A very small HTTP/1.1 server for probes: GET and HEAD, one request a connection. Bounds: a head of 4 KiB, 2 s for
+// a request and its answer, 64 connections (the oldest gives way): a silent one keeps nobody waiting.
 class HealthServer {
  public:
   using Pages = std::function<Page(std::string_view path)>;
@@ -30,8 +30,10 @@ class HealthServer {
 
  private:
   HealthServer(const ListenAddress& bound, base::Fd listener, base::Fd wake, Pages pages);
+  struct Visitor;
   void Run();
-  void Answer(int fd);
+  bool Step(Visitor& visitor);
+  std::string Answer(std::string_view head) const;
 
   base::Fd listener_;
   base::Fd wake_;

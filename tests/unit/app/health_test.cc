@@ -2,7 +2,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <vector>
 
 #include "app/health_pages.h"
 #include "app/health_server.h"
@@ -31,12 +33,17 @@ class HealthTest : public ::testing::Test {
   std::unique_ptr<control::Core> core_;
 };
 
-// What the server answers to these bytes, until it closes.
-std::string Ask(uint16_t port, std::string_view bytes) {
-  const base::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+base::Fd Connect(uint16_t port) {
+  base::Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{
       .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
   EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+// What the server answers to these bytes, until it closes.
+std::string Ask(uint16_t port, std::string_view bytes) {
+  const base::Fd fd = Connect(port);
   EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   std::string reply;
   char buffer[4096];
@@ -79,6 +86,22 @@ TEST_F(HealthTest, ServesBoundedRequests) {
   EXPECT_THAT(Ask(port, padded(4096)), StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_EQ(Ask(port, padded(4097)), "");
   EXPECT_THAT(Ask(port, "GET /healthz HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\n")) << "and goes on serving";
+}
+
+TEST_F(HealthTest, SilentConnectionsKeepNobodyWaiting) {
+  ASSERT_OK_AND_ASSIGN(const auto server, HealthServer::Start({"127.0.0.1", 0}, [](std::string_view) { return Page{}; }));
+  const auto began = std::chrono::steady_clock::now();
+  std::vector<base::Fd> silent;
+  for (int i = 0; i < 100; ++i) {  // more than it keeps
+    silent.push_back(Connect(server->port()));
+    EXPECT_EQ(send(silent.back().get(), "GET", 3, MSG_NOSIGNAL), 3);
+  }
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(Ask(server->port(), "GET /healthz HTTP/1.1\r\n\r\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60));  // one after another: 200 s
+  char byte;
+  EXPECT_EQ(read(silent.front().get(), &byte, 1), 0) << "the oldest gave way";
 }
 
 }  // namespace
