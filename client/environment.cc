@@ -127,7 +127,7 @@ void AddGit(const EnvironmentSource& source, Variables* variables) {
 
 void AddPlaceholders(const EnvironmentSource& source, Variables* variables) {
   for (const auto& [name, placeholder] : source.placeholders) {
-    const bool ours = std::any_of(variables->begin(), variables->end(), [&](const auto& v) { return v.first == name; });
+    const bool ours = std::any_of(variables->begin(), variables->end(), [&, &wanted = name](const auto& v) { return v.first == wanted; });
     if (!ours && IsPlainName(name)) variables->emplace_back(name, placeholder);
   }
 }
