@@ -97,6 +97,9 @@ int Serve(const std::string& config_path) {
   credbroker::net::RaiseFileLimit(65536).IgnoreError();
   base::Fd link(config->link_fd);
   if (fcntl(link.get(), F_SETFD, FD_CLOEXEC) != 0) return Fatal(Bad(config_path, "link_fd is not open"));
+  config->server.on_overload = [limit = config->server.limits.max_connections](uint64_t turned_away) {
+    spdlog::warn(R"("event":"edge_overloaded","limit":{},"turned_away":{})", limit, turned_away);
+  };
   auto server = edge::Server::Create(std::move(config->server), std::move(link), base::SystemClock());
   if (!server.ok()) return Fatal(server.status());
   WatchSignals(**server, signals);

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -70,7 +71,13 @@ bool RecordMatches(const Filter& filter, const Json& record) {
 // A line out of a file is not to be trusted; this parser keeps its own stack, and gives `discarded` for what is no JSON.
 Json Parse(std::string_view line) { return Json::parse(line.begin(), line.end(), nullptr, false); }
 
-// The newest wanted records of one ledger, found from its end backward.
+constexpr std::size_t kMaxWaiting = 16384;       // outcomes whose intents are still to come
+constexpr std::size_t kMaxWaitingBytes = 4096;   // of one; ours have some 200
+constexpr int kMaxLookBack = 200'000;            // entries read for their sake alone
+constexpr int kMaxSingleReads = 64;              // and intents that stand still further back, a stream of hours for example
+
+// The newest wanted records of one ledger, found from its end backward. An outcome waits for its intent, which stands in front
+// of it. An edge's ledger is not to be trusted: what is beyond the bounds stays without its intent.
 class BackwardSearch {
  public:
   BackwardSearch(const std::string& folder, const Filter& filter) : folder_(folder), filter_(filter) {}
@@ -78,11 +85,11 @@ class BackwardSearch {
   absl::StatusOr<std::vector<Entry>> Run() {
     RETURN_IF_ERROR(ReadEntries(folder_, Direction::kNewestFirst, 0,
                                 [&](uint64_t index, std::string_view line) { return Visit(index, line); }));
+    int reads = 0;
     for (const auto& [intent, outcome] : waiting_) {
-      const absl::StatusOr<std::string> line = ReadEntry(folder_, intent);
-      // Without its intent nobody knows whose repository it is about.
-      if (!line.ok() && !filter_.visible_repositories.empty()) continue;
-      Take(outcome.index, line.ok() ? JoinOutcome(outcome.line, *line) : outcome.line);
+      const absl::StatusOr<std::string> line =
+          reads++ < kMaxSingleReads ? ReadEntry(folder_, intent) : base::Error(base::ErrorCode::kRecordNotFound);
+      line.ok() ? Take(outcome.index, JoinOutcome(outcome.line, *line)) : TakeAlone(outcome.index, outcome.line);
     }
     return Ordered();
   }
@@ -95,32 +102,44 @@ class BackwardSearch {
 
   // False ends the search.
   bool Visit(uint64_t index, std::string_view line) {
-    if (Complete()) return false;
+    const bool enough = past_border_ || found_.size() >= filter_.limit;
+    if (enough && (!WaitsForMore() || ++looked_back_ > kMaxLookBack)) return false;
     const Json record = Parse(line);
     if (!record.is_object()) return true;
+    const absl::Time time = TimeOf(record);
+    past_border_ = past_border_ || (time < filter_.since - kDisorder && time != absl::InfinitePast());
     const std::optional<uint64_t> intent = IntentOf(line);
-    if (intent && *intent < index) {
-      waiting_.insert_or_assign(*intent, Outcome{index, std::string(line)});  // the intent is still to come
-    } else {
-      TakeParsed(index, record, line);
+    if (!intent || *intent >= index) {
+      if (!enough) TakeParsed(index, record, line);
+    } else if (!enough && time >= filter_.since && time < filter_.until) {
+      Wait(*intent, index, line);
     }
     if (const auto outcome = waiting_.find(index); outcome != waiting_.end()) {
       Take(outcome->second.index, JoinOutcome(outcome->second.line, line));
+      waiting_order_.erase(outcome->second.index);
       waiting_.erase(outcome);
     }
-    const absl::Time time = TimeOf(record);
-    return time >= filter_.since - kDisorder || time == absl::InfinitePast();
+    return true;
   }
 
-  // An outcome that still waits may be newer than the oldest that was found.
-  bool Complete() const {
-    if (found_.size() < filter_.limit) return false;
-    return filter_.limit == 0 || std::all_of(waiting_.begin(), waiting_.end(), [&](const auto& outcome) {
-             return outcome.second.index < found_.begin()->first;
-           });
+  void Wait(uint64_t intent, uint64_t index, std::string_view line) {
+    const bool room = line.size() <= kMaxWaitingBytes && waiting_.size() < kMaxWaiting;
+    if (!room || !waiting_.try_emplace(intent, Outcome{index, std::string(line)}).second) return TakeAlone(index, line);
+    waiting_order_.insert(index);
+  }
+
+  // An outcome that waits may be newer than the oldest that was found.
+  bool WaitsForMore() const {
+    if (waiting_.empty() || filter_.limit == 0) return false;
+    return found_.size() < filter_.limit || *waiting_order_.rbegin() > found_.begin()->first;
   }
 
   void Take(uint64_t index, const std::string& line) { TakeParsed(index, Parse(line), line); }
+
+  // Without its intent nobody knows whose repository an outcome is about.
+  void TakeAlone(uint64_t index, std::string_view line) {
+    if (filter_.visible_repositories.empty()) TakeParsed(index, Parse(line), line);
+  }
 
   void TakeParsed(uint64_t index, const Json& record, std::string_view line) {
     if (!record.is_object() || !RecordMatches(filter_, record)) return;
@@ -138,8 +157,11 @@ class BackwardSearch {
 
   const std::string& folder_;
   const Filter& filter_;
+  bool past_border_ = false;  // what comes now is too old
+  int looked_back_ = 0;
   std::map<uint64_t, Entry> found_;
   std::unordered_map<uint64_t, Outcome> waiting_;  // by the index of the intent
+  std::set<uint64_t> waiting_order_;               // their own indexes
 };
 
 }  // namespace

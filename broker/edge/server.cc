@@ -1,6 +1,5 @@
 #include "edge/server.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -134,7 +133,7 @@ class OneLoopServer final : public Server {
   void TurnAway(const net::Accepted& accepted) {
     ++turned_away_;
     if (const absl::Duration now = clock_.Monotonic(); now - told_of_overload_ >= absl::Minutes(1)) {
-      spdlog::warn(R"("event":"edge_overloaded","limit":{},"turned_away":{})", options_.limits.max_connections, turned_away_);
+      if (options_.on_overload) options_.on_overload(turned_away_);
       told_of_overload_ = now;
     }
     constexpr char kTlsHandshake = 22;

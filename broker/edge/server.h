@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct ServerOptions {
   audit::Durability durability = audit::Durability::kFlush;
   std::vector<uint16_t> own_ports;  // other listeners of this product on this machine, never to be reached through us
   EdgeOptions limits;
+  // Connections are turned away: how many since the start. At most once a minute, on the loop's thread.
+  std::function<void(uint64_t turned_away)> on_overload;
 };
 
 // The whole data plane of one process: one loop, its gate, its listeners and the link to the broker.

@@ -149,6 +149,29 @@ TEST_F(OutcomeQueryTest, AnIntentInFrontOfTheTimeLimitIsStillRead) {
   EXPECT_EQ(Requests(filter), (std::vector<std::string>{"long"}));
 }
 
+// The edge that wrote it may be a hostile one.
+TEST_F(OutcomeQueryTest, ALedgerThatNamesNoIntentsDoesNotHoldAQueryUp) {
+  {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(path_));
+    for (uint64_t i = 0; i < 300; ++i) ASSERT_THAT(ledger->Append(Outcome("none", i), nullptr), IsOk());
+    model::Record large = Outcome("large", 5);
+    large.path = std::string(2000, 'p');
+    large.repository = large.subject = large.detail = large.rule = large.host = std::string(500, 'x');
+    ASSERT_THAT(ledger->Append(large, nullptr), IsOk());
+  }
+  Filter filter;
+  filter.request_id = "none";
+  filter.limit = 1000;
+  const absl::StatusOr<std::vector<Entry>> entries = Query({path_}, filter);
+  ASSERT_THAT(entries, IsOk());
+  EXPECT_EQ(entries->size(), 300u);
+  EXPECT_FALSE(Json::parse(entries->front().line).contains("host"));
+  filter.request_id = "large";
+  EXPECT_EQ((*Query({path_}, filter)).size(), 1u);
+  filter.visible_repositories = {"acme/web"};
+  EXPECT_EQ((*Query({path_}, filter)).size(), 0u);
+}
+
 TEST_F(OutcomeQueryTest, AReviewersBoundHoldsForOutcomesToo) {
   {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Ledger> ledger, OpenLedger(path_));
