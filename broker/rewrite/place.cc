@@ -94,6 +94,10 @@ absl::Status AppendTargetWithCredential(const model::Placement& placement, const
     return Invalid("the credential or its parameter name cannot stand in a query");
   const model::Target parts = model::SplitTarget(resource);
   ASSIGN_OR_RETURN(const std::vector<wire::QueryParameter> parameters, wire::ParseQuery(parts.query.value_or("")));
+  const auto others = std::count_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.name != placement.name; });
+  if (static_cast<std::size_t>(others) == wire::kMaxQueryParameters) {
+    return base::Error(base::ErrorCode::kMalformedHttp, "no room for the credential's query parameter");
+  }
 
   const std::string name = wire::PercentEncode(placement.name);
   std::string encoded = wire::PercentEncode(value);

@@ -12,8 +12,6 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr std::size_t kMaxParameters = 256;
-
 // The byte that %XX at `at` stands for, or -1.
 int EncodedByte(std::string_view text, std::size_t at) {
   if (at + 2 >= text.size()) return -1;
@@ -53,7 +51,7 @@ absl::StatusOr<std::vector<QueryParameter>> ParseQuery(std::string_view query) {
     const std::string_view raw_name = RawName(piece);
     QueryParameter parameter{{}, piece, piece.substr(std::min(raw_name.size() + 1, piece.size()))};
     if (!DecodeForm(raw_name, &parameter.name)) fault = "a parameter name has a broken percent encoding";
-    if (parameters.size() == kMaxParameters) fault = "too many query parameters";
+    if (parameters.size() == kMaxQueryParameters) fault = "too many query parameters";
     parameters.push_back(std::move(parameter));
   });
   if (fault != nullptr) return base::Error(ErrorCode::kMalformedHttp, fault);
@@ -79,7 +77,7 @@ std::vector<std::string> QueryNames(std::string_view query) {
   ForEachPiece(query, "&;", [&](std::string_view piece) {
     std::string name;
     if (!DecodeForm(RawName(piece), &name)) name = RawName(piece);
-    if (names.size() < kMaxParameters) names.insert(std::move(name));
+    if (names.size() < kMaxQueryParameters) names.insert(std::move(name));
   });
   return {names.begin(), names.end()};
 }

@@ -9,6 +9,9 @@
 
 namespace credbroker::wire {
 
+// Parameters that must be told apart, ours included; ParseQuery refuses more.
+inline constexpr std::size_t kMaxQueryParameters = 256;
+
 // One query parameter. Values may hold secrets: compare them, never log them.
 struct QueryParameter {
   std::string name;            // percent-decoded, '+' read as space

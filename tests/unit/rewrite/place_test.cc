@@ -103,5 +103,17 @@ TEST(PlaceTest, PutsTheCredentialLastInTheQuery) {
   EXPECT_EQ(out, "/a?key=1");
 }
 
+// With ours the upstream gets no more parameters than we would read ourselves.
+TEST(PlaceTest, OursIsOneOfThe256Parameters) {
+  std::string others = "/a?";
+  for (int i = 0; i < 255; ++i) others += "x&";
+  std::string out;
+  EXPECT_THAT(AppendTargetWithCredential(Query("key"), Secret::Copy("s"), others + "key=mine", &out), IsOk());
+  EXPECT_TRUE(out.ends_with("&x&key=s"));
+  out.clear();
+  EXPECT_THAT(AppendTargetWithCredential(Query("key"), Secret::Copy("s"), others + "x", &out), FailsWith(ErrorCode::kMalformedHttp));
+  EXPECT_EQ(out, "");
+}
+
 }  // namespace
 }  // namespace credbroker::rewrite
