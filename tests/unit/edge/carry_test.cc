@@ -1,11 +1,9 @@
-#include <sys/socket.h>
-
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "edge/websocket.h"
 #include "kit/status_matchers.h"
+#include "unit/edge/two_ends.h"
 
 namespace credbroker::edge {
 namespace {
@@ -14,22 +12,10 @@ using base::ErrorCode;
 using namespace std::string_literals;
 
 // A WebSocket between two sockets of the test, on a clock of the test.
-class CarryTest : public testing::Test {
+class CarryTest : public TwoEnds {
  protected:
-  CarryTest() {
-    client_ = Connect(&client_end_);
-    upstream_ = Connect(&upstream_end_);
-  }
   ~CarryTest() override { Turn(); }
 
-  std::unique_ptr<net::Stream> Connect(base::Fd* other) {
-    int fds[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
-    *other = base::Fd(fds[0]);
-    net::Endpoint peer;
-    peer.unix_path = "test";
-    return std::make_unique<net::Stream>(loop_, base::Fd(fds[1]), peer);
-  }
   void Start(const gate::Lease* lease = nullptr) {
     loop_.Spawn(Carry(lease));
     Turn();
@@ -38,33 +24,7 @@ class CarryTest : public testing::Test {
     const WebSocketEnd end = co_await CarryWebSocket(*client_, *upstream_, lease, options_);
     end_ = end;
   }
-  void Turn() {
-    for (int i = 0; i < 20; ++i) loop_.RunOnce(absl::ZeroDuration());
-  }
-  void Pass(absl::Duration time) {
-    clock_.Advance(time);
-    Turn();
-  }
-  void Say(const base::Fd& end, std::string_view bytes) {
-    EXPECT_EQ(send(end.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-    Turn();
-  }
-  // All that waits there; "<end>" behind it if the edge has ended its direction.
-  std::string Hear(const base::Fd& end) {
-    std::string out(100000, '\0');
-    std::string heard;
-    for (ssize_t got; (got = recv(end.get(), out.data(), out.size(), 0)) >= 0;) {
-      if (got == 0) return heard + "<end>";
-      heard.append(out, 0, static_cast<std::size_t>(got));
-    }
-    return heard;
-  }
 
-  base::FakeClock clock_;
-  EdgeOptions options_;
-  net::Loop loop_{clock_};
-  base::Fd client_end_, upstream_end_;
-  std::unique_ptr<net::Stream> client_, upstream_;
   std::optional<WebSocketEnd> end_;
 };
 

@@ -1,7 +1,6 @@
 #include "edge/relay.h"
 
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "gate/gate.h"
 #include "kit/status_matchers.h"
 #include "policy/source.h"
+#include "unit/edge/two_ends.h"
 
 namespace credbroker::edge {
 namespace {
@@ -47,7 +47,7 @@ class NoWait final : public gate::LedgerWait {
 };
 
 // One allowed GET between two sockets of the test, on a clock of the test.
-class RelayTest : public testing::Test {
+class RelayTest : public TwoEnds {
  protected:
   void SetUp() override {
     auto ledger = audit::Ledger::Open(testing::TempDir() + base::RandomId("relay-"), "credbroker/edge", crypto::SigningKey::Generate(), {},
@@ -62,22 +62,11 @@ class RelayTest : public testing::Test {
     board_.Publish(std::make_shared<gate::EdgeState>(state));
     board_.NoteHeard(clock_.Monotonic());
     gate_.emplace(board_, *ledger_, leases_, wait_, clock_, gate::GateOptions());
-    client_ = Connect(&client_end_);
-    upstream_ = Connect(&upstream_end_);
     Open();
     loop_.Spawn(Run());
     Turn();
   }
   void TearDown() override { Turn(); }
-
-  std::unique_ptr<net::Stream> Connect(base::Fd* other) {
-    int fds[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
-    *other = base::Fd(fds[0]);
-    net::Endpoint peer;
-    peer.unix_path = "test";
-    return std::make_unique<net::Stream>(loop_, base::Fd(fds[1]), peer);
-  }
 
   void Open() {
     auto caller = std::make_shared<gate::Caller>();
@@ -103,39 +92,17 @@ class RelayTest : public testing::Test {
     const Relay::Result result = co_await relay.Run();
     result_ = result;
   }
-  void Turn() {
-    for (int i = 0; i < 20; ++i) loop_.RunOnce(absl::ZeroDuration());
-  }
-  void Pass(absl::Duration time) {
-    clock_.Advance(time);
-    Turn();
-  }
-  void Say(std::string_view bytes) {
-    EXPECT_EQ(send(upstream_end_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
-    Turn();
-  }
-  std::string Hear() {
-    std::string out(100000, '\0');
-    const ssize_t got = recv(client_end_.get(), out.data(), out.size(), MSG_DONTWAIT);
-    out.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    return out;
-  }
   void BeginEvents() {
-    Say("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n");
-    EXPECT_THAT(Hear(), HasSubstr("data: 1\n\n"));
+    Say(upstream_end_, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n");
+    EXPECT_THAT(Hear(client_end_), HasSubstr("data: 1\n\n"));
   }
 
-  base::FakeClock clock_;
-  EdgeOptions options_;
   std::unique_ptr<audit::Ledger> ledger_;
   gate::StateBoard board_;
   NoLeases leases_;
   NoWait wait_;
   std::optional<gate::Gate> gate_;
   std::optional<gate::Passage> passage_;
-  net::Loop loop_{clock_};
-  base::Fd client_end_, upstream_end_;
-  std::unique_ptr<net::Stream> client_, upstream_;
   std::optional<Relay::Result> result_;
 };
 
@@ -145,13 +112,13 @@ TEST_F(RelayTest, AnEventStreamMayBeSilentForTenMinutes_B81) {
   for (int i = 0; i < 3; ++i) {
     Pass(options_.stream_idle - absl::Seconds(1));
     ASSERT_FALSE(result_.has_value());
-    Say("9\r\ndata: 2\n\n\r\n");
-    EXPECT_THAT(Hear(), HasSubstr("data: 2\n\n"));
+    Say(upstream_end_, "9\r\ndata: 2\n\n\r\n");
+    EXPECT_THAT(Hear(client_end_), HasSubstr("data: 2\n\n"));
   }
-  Say("0\r\n\r\n");
+  Say(upstream_end_, "0\r\n\r\n");
   ASSERT_TRUE(result_.has_value());
   EXPECT_EQ(result_->error, ErrorCode::kNone);
-  EXPECT_THAT(Hear(), EndsWith("0\r\n\r\n"));
+  EXPECT_THAT(Hear(client_end_), EndsWith("0\r\n\r\n"));
 }
 
 TEST_F(RelayTest, BeyondThatTheClientSeesACutAndNoCleanEnd_B81) {
@@ -162,7 +129,7 @@ TEST_F(RelayTest, BeyondThatTheClientSeesACutAndNoCleanEnd_B81) {
   EXPECT_TRUE(result_->answered);
   EXPECT_TRUE(result_->cut_shows);
   EXPECT_FALSE(result_->client_reusable);
-  EXPECT_THAT(Hear(), Not(HasSubstr("0\r\n\r\n")));
+  EXPECT_THAT(Hear(client_end_), Not(HasSubstr("0\r\n\r\n")));
 }
 
 TEST_F(RelayTest, AClientThatLeavesASilentStreamEndsIt_B81) {
