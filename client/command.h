@@ -91,6 +91,7 @@ void AddTokenCommands(CLI::App& app, Action& chosen);
 void AddEnvCommand(CLI::App& app, Action& chosen);
 // `command`: what stood behind `--`.
 void AddRunCommand(CLI::App& app, Action& chosen, const std::vector<std::string>& command);
+void AddForwardCommand(CLI::App& app, Action& chosen, const std::vector<std::string>& command);
 void AddGitCredentialCommand(CLI::App& app, Action& chosen);
 void AddAuditCommands(CLI::App& app, Action& chosen);
 void AddLedgerCommands(CLI::App& audit, Action& chosen);  // audit verify, prove, checkpoint

@@ -49,6 +49,7 @@ void AddCommands(CLI::App& app, Action& chosen, const std::vector<std::string>& 
   AddTokenCommands(app, chosen);
   AddEnvCommand(app, chosen);
   AddRunCommand(app, chosen, command);
+  AddForwardCommand(app, chosen, command);
   AddGitCredentialCommand(app, chosen);
   AddAuditCommands(app, chosen);
 }
@@ -76,7 +77,7 @@ int Act(const Flags& flags, const Action& chosen, Host& host) {
 }  // namespace
 
 int RunCommandLine(const std::vector<std::string>& arguments, Host& host) {
-  // What follows `--` belongs to the command of `run`, whatever it looks like.
+  // What follows `--` belongs to the command of `run` or `forward`, whatever it looks like.
   const auto mark = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> command(mark == arguments.end() ? mark : mark + 1, arguments.end());
   std::vector<std::string> own(arguments.begin(), mark);
@@ -93,7 +94,7 @@ int RunCommandLine(const std::vector<std::string>& arguments, Host& host) {
   AddCommands(app, chosen, command);
   try {
     app.parse(std::move(own));
-    if (!command.empty() && !app.got_subcommand("run")) throw CLI::ExtrasError(command);
+    if (!command.empty() && !app.got_subcommand("run") && !app.got_subcommand("forward")) throw CLI::ExtrasError(command);
   } catch (const CLI::Success& help) {
     return app.exit(help, host.out, host.err);
   } catch (const CLI::ParseError& error) {

@@ -18,7 +18,14 @@ constexpr char kMore[] =
     "and -Djavax.net.ssl.trustStore in JAVA_TOOL_OPTIONS. wget takes --ca-certificate=$SSL_CERT_FILE, apt\n"
     "-o Acquire::https::CAInfo=$SSL_CERT_FILE.";
 
-absl::StatusOr<Variables> Make(Context& context, const std::string& ca_out) {
+struct EnvOptions {
+  std::string ca_out;
+  std::string session, through;  // for a sandbox at the session's own socket
+};
+
+absl::StatusOr<Variables> Make(Context& context, const EnvOptions& options) {
+  const std::string& ca_out = options.ca_out;
+  if (!options.session.empty()) return VariablesThrough(context, options.session, options.through, ca_out);
   if (!context.settings().token.empty() || ca_out.empty()) {
     ASSIGN_OR_RETURN(const std::string token, context.Token());
     return VariablesFor(context, token, ca_out);
@@ -30,9 +37,9 @@ absl::StatusOr<Variables> Make(Context& context, const std::string& ca_out) {
   return CaVariables(path);
 }
 
-absl::StatusOr<int> PrintEnvironment(Context& context, const std::string& ca_out) {
-  ASSIGN_OR_RETURN(const Variables variables, Make(context, ca_out));
-  if (!ca_out.empty()) context.Note(base::StrCat("wrote the CA bundle to ", ca_out));
+absl::StatusOr<int> PrintEnvironment(Context& context, const EnvOptions& options) {
+  ASSIGN_OR_RETURN(const Variables variables, Make(context, options));
+  if (!options.ca_out.empty()) context.Note(base::StrCat("wrote the CA bundle to ", options.ca_out));
   if (!context.json()) {
     context.Print(ShellExports(variables));
     return kDone;
@@ -46,14 +53,18 @@ absl::StatusOr<int> PrintEnvironment(Context& context, const std::string& ca_out
 }  // namespace
 
 void AddEnvCommand(CLI::App& app, Action& chosen) {
-  const auto ca_out = std::make_shared<std::string>();
+  const auto options = std::make_shared<EnvOptions>();
   CLI::App* leaf = AddLeaf(
       app, "env",
       {"Variables that send unmodified tools through the edge, as shell lines or JSON",
        "eval \"$(CREDBROKER_TOKEN=... credbroker env)\"",
        "`git clone https://HOST/REPOSITORY` works now; `credbroker run -- CMD` does it for one command", kMore});
-  leaf->add_option("--ca-out", *ca_out, "write the CA bundle (system roots and ours) to this file");
-  OnChosen(leaf, chosen, [ca_out](Context& context) { return PrintEnvironment(context, *ca_out); });
+  leaf->add_option("--ca-out", options->ca_out, "write the CA bundle (system roots and ours) to this file");
+  CLI::Option* session = leaf->add_option("--session", options->session, "for a sandbox at this session's own socket: variables without a token");
+  CLI::Option* through = leaf->add_option("--through", options->through, "HOST:PORT at which `credbroker forward` listens in that sandbox");
+  session->needs(through);
+  through->needs(session);
+  OnChosen(leaf, chosen, [options](Context& context) { return PrintEnvironment(context, *options); });
 }
 
 }  // namespace credbroker::client

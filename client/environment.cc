@@ -108,8 +108,10 @@ std::string ShellQuoted(std::string_view text) {
 // headers are put aside, ours answers, and ssh addresses of granted hosts become https ones.
 void AddGit(const EnvironmentSource& source, Variables* variables) {
   Variables entries = {{"credential.helper", ""},
-                       {"credential.helper", base::StrCat("!", ShellQuoted(source.program), " git-credential")},
                        {"http.extraHeader", ""}};
+  if (!source.by_socket) {
+    entries.insert(entries.begin() + 1, {"credential.helper", base::StrCat("!", ShellQuoted(source.program), " git-credential")});
+  }
   for (const std::string& host : std::set<std::string>(source.git_hosts.begin(), source.git_hosts.end())) {
     const std::string key = base::StrCat("url.https://", host, "/.insteadOf");
     const std::string name = host.substr(0, host.find(':'));
@@ -141,19 +143,20 @@ Variables CaVariables(const std::string& ca_file) {
 }
 
 absl::StatusOr<Variables> MakeVariables(const EnvironmentSource& source) {
-  if (!FitsUrl(source.token)) return base::Error(base::ErrorCode::kBadToken);
+  const bool by_socket = source.by_socket;
+  if (!by_socket && !FitsUrl(source.token)) return base::Error(base::ErrorCode::kBadToken);
   const auto proxy = AuthorityOf(source.proxy_url);
   if (!proxy.ok()) return proxy.status();
   const auto gateway = AuthorityOf(source.gateway_url);
   if (!gateway.ok()) return gateway.status();
   // Both user and password: with a user alone git asks on the terminal, and requests and Node send nothing.
-  const std::string login = base::StrCat(kHttp, kTokenUser, ":", source.token, "@", *proxy);
+  const std::string login = base::StrCat(kHttp, by_socket ? "" : base::StrCat(kTokenUser, ":", source.token, "@"), *proxy);
 
-  Variables variables = {{kTokenVariable, source.token},
-                         {kAddressVariable, source.address},
-                         {kProxyVariable, base::StrCat(kHttp, *proxy)},
-                         {kGatewayVariable, base::StrCat(kHttp, *gateway)}};
-  if (!source.api_ca_file.empty()) variables.emplace_back(kApiCaVariable, source.api_ca_file);
+  Variables variables;
+  if (!by_socket) variables = {{kTokenVariable, source.token}, {kAddressVariable, source.address}};
+  variables.emplace_back(kProxyVariable, base::StrCat(kHttp, *proxy));
+  variables.emplace_back(kGatewayVariable, base::StrCat(kHttp, *gateway));
+  if (!by_socket && !source.api_ca_file.empty()) variables.emplace_back(kApiCaVariable, source.api_ca_file);
   for (const char* name : {"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"}) {
     variables.emplace_back(name, login);
   }

@@ -13,6 +13,7 @@ namespace credbroker::client {
 // What a sandbox's variables are made from.
 struct EnvironmentSource {
   std::string token;
+  bool by_socket = false;                           // the proxy leads to the session's own socket: no token, no address
   std::string address;                              // of the broker
   std::string api_ca_file;                          // empty: none needed
   std::string proxy_url;                            // http://HOST:PORT

@@ -2,6 +2,8 @@
 
 #include "base/macros.h"
 #include "client/ca_bundle.h"
+#include "client/token_source.h"
+#include "credbroker/v1/session.pb.h"
 #include "credbroker/v1/status.pb.h"
 #include "credbroker/v1/token.pb.h"
 
@@ -45,6 +47,38 @@ absl::StatusOr<Variables> VariablesFor(Context& context, const std::string& toke
                         .program = context.host().program,
                         .git_hosts = std::move(holder.git_hosts),
                         .placeholders = std::move(holder.placeholders)});
+}
+
+absl::StatusOr<Variables> VariablesThrough(Context& context, const std::string& session, const std::string& through, const std::string& ca_out) {
+  v1::GetSessionRequest get;
+  v1::GetSessionReply found;
+  get.set_id(session);
+  RETURN_IF_ERROR(context.broker().GetSession(get, &found));
+  if (found.session().socket().empty()) {
+    return base::Error(base::ErrorCode::kBadArgument, "the session has no socket: `edge: {session_sockets: true}` in the broker's configuration makes them");
+  }
+  // A token for this one question, which tells what the session may do; nobody else gets to see it.
+  v1::MintTokenReply minted;
+  RETURN_IF_ERROR(MintToken(context, session, {.ttl = "1m"}, &minted));
+  absl::StatusOr<HolderOutline> holder = AskHolder(context, minted.token().text());
+  v1::RevokeTokenRequest revoke;
+  v1::RevokeTokenReply revoked;
+  RETURN_IF_ERROR(context.broker().RevokeToken(revoke, &revoked, minted.token().text()));
+  RETURN_IF_ERROR(holder.status());
+  ASSIGN_OR_RETURN(const EdgeConnection edge, AskConnection(context));
+  ASSIGN_OR_RETURN(const std::string bundle, MakeBundle(edge.ca_pem));
+  ASSIGN_OR_RETURN(const std::string ca_file, WriteBundle(bundle, ca_out, context.host().environment));
+  const std::string url = "http://" + through;
+  return MakeVariables({.token = {},
+                        .by_socket = true,
+                        .address = {},
+                        .api_ca_file = {},
+                        .proxy_url = url,
+                        .gateway_url = url,
+                        .ca_file = ca_file,
+                        .program = context.host().program,
+                        .git_hosts = std::move(holder->git_hosts),
+                        .placeholders = std::move(holder->placeholders)});
 }
 
 }  // namespace credbroker::client

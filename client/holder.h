@@ -25,4 +25,8 @@ absl::StatusOr<HolderOutline> AskHolder(Context& context, const std::string& tok
 // Writes the CA bundle (see WriteBundle) and makes the variables for `token`.
 absl::StatusOr<Variables> VariablesFor(Context& context, const std::string& token, const std::string& ca_out);
 
+// The same for a sandbox that reaches the session's own socket through a forwarder at `through` (HOST:PORT): without a token.
+// Fails kBadArgument when the session has no socket.
+absl::StatusOr<Variables> VariablesThrough(Context& context, const std::string& session, const std::string& through, const std::string& ca_out);
+
 }  // namespace credbroker::client

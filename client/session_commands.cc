@@ -11,6 +11,11 @@
 namespace credbroker::client {
 namespace {
 
+std::string SocketLine(const Json& session) {
+  const std::string socket = TextCell(session, "socket");
+  return socket.empty() ? socket : base::StrCat("socket   ", Cell(socket, 4096), "\n");
+}
+
 // What a person needs to go on: the ids, and how to hand the token to a sandbox.
 std::string TokenLines(const Json& answer) {
   const Json& token = answer["token"];
@@ -18,7 +23,7 @@ std::string TokenLines(const Json& answer) {
                       Cell(TextCell(answer["session"], "phase"), 20), "  until ",
                       TimeCell(answer["session"]["expires_at"]), "\ntoken    ", Cell(TextCell(token, "id"), 80),
                       "  until ", TimeCell(token["expires_at"]),
-                      "\nexport CREDBROKER_TOKEN=", Cell(TextCell(token, "text"), 4000), "\n");
+                      "\nexport CREDBROKER_TOKEN=", Cell(TextCell(token, "text"), 4000), "\n", SocketLine(answer["session"]));
 }
 
 absl::StatusOr<int> Open(Context& context, const SessionOptions& options) {

@@ -114,6 +114,7 @@ absl::Status ReadDocument(const YAML::Node& document, const Reader& reader, Conf
     return reader.ReadMap(node,
                           {{"enabled", reader.Flag(&config->edge_enabled)},
                            {"user", reader.Text(&config->edge_user)},
+                           {"session_sockets", reader.Flag(&config->session_sockets)},
                            {"max_connections", reader.Whole(&config->max_connections, kMinConnections, kMaxConnections)}});
   };
   const auto durability = [&](const YAML::Node& node) -> absl::Status {

@@ -15,7 +15,7 @@ namespace credbroker::app {
 //   data_dir: /var/lib/credbroker
 //   policy: /etc/credbroker/policy.yaml
 //   durability: flush
-//   edge: {enabled: true, user: nobody, max_connections: 20000}
+//   edge: {enabled: true, user: nobody, max_connections: 20000, session_sockets: false}
 //   log_level: info
 struct Config {
   std::string api = "127.0.0.1:7443";  // port 0: any free one, as for the others
@@ -28,6 +28,7 @@ struct Config {
   bool edge_enabled = true;
   std::string edge_user;    // empty: `nobody` when the broker runs as root, else its own user
   int max_connections = 20'000;  // of sandboxes at the edge; more get 503. 16 to 30,000: each needs two descriptors
+  bool session_sockets = false;  // each session gets a Unix socket of its own at the edge
   std::string edge_binary;  // empty: beside credbrokerd
   std::string log_level = "info";
 };

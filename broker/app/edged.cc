@@ -57,6 +57,8 @@ absl::StatusOr<Config> ReadConfig(const std::string& path) {
       server.limits.max_connections = value.get<std::size_t>();
     } else if (key == "durability" && (value == "flush" || value == "sync")) {
       server.durability = value == "sync" ? credbroker::audit::Durability::kSync : credbroker::audit::Durability::kFlush;
+    } else if (key == "session_sockets" && value.is_boolean()) {
+      server.session_sockets = value.get<bool>();
     } else if (key == "own_ports" && value.is_array()) {
       for (const auto& port : value) server.own_ports.push_back(port.get<uint16_t>());
     } else {
@@ -99,6 +101,9 @@ int Serve(const std::string& config_path) {
   if (fcntl(link.get(), F_SETFD, FD_CLOEXEC) != 0) return Fatal(Bad(config_path, "link_fd is not open"));
   config->server.on_overload = [limit = config->server.limits.max_connections](uint64_t turned_away) {
     spdlog::warn(R"("event":"edge_overloaded","limit":{},"turned_away":{})", limit, turned_away);
+  };
+  config->server.on_socket_fault = [](const std::string& session, const absl::Status& fault) {
+    spdlog::error(R"("event":"session_socket_failed","session":"{}","error":"{}")", base::EscapeText(session, 80), base::EscapeText(base::View(fault.message()), 300));
   };
   auto server = edge::Server::Create(std::move(config->server), std::move(link), base::SystemClock());
   if (!server.ok()) return Fatal(server.status());

@@ -95,6 +95,7 @@ absl::Status PrepareEdgeFolder(const Config& config, const std::vector<uint16_t>
                                {"gateway", config.gateway},
                                {"durability", config.durability == audit::Durability::kSync ? "sync" : "flush"},
                                {"max_connections", config.max_connections},
+                               {"session_sockets", config.session_sockets},
                                {"own_ports", own_ports},
                                {"link_fd", 3}};
   return base::WriteFileAtomic(StrCat(folder, "/edge.json"), json.dump(2) + "\n", 0644);

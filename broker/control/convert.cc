@@ -309,7 +309,7 @@ absl::StatusOr<audit::Filter> Read(const v1::ListRecordsRequest& in) {
 
 EdgeHello Read(const v1::WatchRequest& in) {
   return {in.edge(),      in.sealing_key(), in.ledger_vkey(), in.version(), ListOf(in.listeners()),
-          in.proxy_url(), in.gateway_url()};
+          in.proxy_url(), in.gateway_url(), in.sockets_folder()};
 }
 
 namespace {
@@ -343,6 +343,13 @@ struct BodyWriter {
     }
   }
   void operator()(const Heartbeat&) const { Write(now, out->mutable_heartbeat()->mutable_at()); }
+  void operator()(const SocketBatch& in) const {
+    for (const SessionSocket& socket : in.sockets) {
+      v1::SessionSocket* row = out->mutable_sockets()->add_sockets();
+      row->set_session(socket.session);
+      row->set_token(std::string(socket.token->Reveal(base::SecretReveal{})));
+    }
+  }
   void operator()(const ShipNow& in) const { out->mutable_ship_now()->set_ticket(in.ticket); }
 };
 

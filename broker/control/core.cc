@@ -116,6 +116,7 @@ Core::Core(const CoreOptions& options, const base::Clock& clock, Parts parts)
       tokens_(
           std::make_unique<Tokens>(*store_, rules_, *minter_, verifier_, *recorder_, revocations_, metrics_, clock)),
       sessions_(std::make_unique<Sessions>(*store_, rules_, *tokens_, *recorder_, revocations_, clock)),
+      sockets_(std::make_unique<SessionSockets>(*store_, *tokens_, hub_, clock)),
       policies_(std::make_unique<Policies>(*store_, *vault_, rules_, hub_, *recorder_, *tokens_, clock)),
       secrets_(std::make_unique<Secrets>(*vault_, rules_, *recorder_, revocations_)),
       lending_(std::make_unique<Lending>(*store_, *vault_, rules_, hub_, *keys_.ca, metrics_, clock)),
@@ -174,6 +175,7 @@ void Core::StartSweeping() {
 void Core::Sweep() {
   recorder_->PayDebt();
   sessions_->Sweep();
+  sockets_->Sweep();
   revocations_.Prune();
 }
 

@@ -22,6 +22,7 @@
 #include "control/recorder.h"
 #include "control/revocations.h"
 #include "control/secrets.h"
+#include "control/session_sockets.h"
 #include "control/sessions.h"
 #include "control/sweeper.h"
 #include "control/tokens.h"
@@ -93,6 +94,7 @@ class Core {
   Revocations& revocations() { return revocations_; }
   Tokens& tokens() { return *tokens_; }
   Sessions& sessions() { return *sessions_; }
+  SessionSockets& sockets() { return *sockets_; }
   Policies& policies() { return *policies_; }
   Secrets& secrets() { return *secrets_; }
   Lending& lending() { return *lending_; }
@@ -131,6 +133,7 @@ class Core {
   Archives archives_;
   std::unique_ptr<Tokens> tokens_;
   std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<SessionSockets> sockets_;
   std::unique_ptr<Policies> policies_;
   std::unique_ptr<Secrets> secrets_;
   std::unique_ptr<Lending> lending_;

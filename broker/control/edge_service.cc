@@ -17,11 +17,13 @@ using base::ErrorCode;
 constexpr absl::Duration kHeartbeat = absl::Seconds(1);
 constexpr int kMaxReported = 10'000;
 constexpr int kMaxListeners = 64;
+constexpr std::size_t kMaxFolder = 4096;
 constexpr std::size_t kSealingKeyBytes = 32;
 constexpr int64_t kMaxUses = 1'000'000;
 
 absl::Status CheckHello(const v1::WatchRequest& request) {
   if (request.sealing_key().size() != kSealingKeyBytes) return Error(ErrorCode::kBadArgument, "sealing key");
+  if (request.sockets_folder().size() > kMaxFolder) return Error(ErrorCode::kTooLarge, "sockets folder");
   if (request.listeners_size() > kMaxListeners) return Error(ErrorCode::kTooLarge, "listeners");
   return absl::OkStatus();
 }

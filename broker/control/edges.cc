@@ -33,6 +33,30 @@ uint64_t EdgeHub::Revoke(std::vector<EdgeRevocation> revocations) {
   return state_.serial;
 }
 
+void EdgeHub::OfferSocket(const std::string& session, std::shared_ptr<const base::Secret> token) {
+  const std::lock_guard lock(mutex_);
+  state_.sockets_serial = ++state_.serial;
+  state_.sockets[session] = {state_.serial, std::move(token)};
+  changed_.notify_all();
+}
+
+void EdgeHub::DropSocket(const std::string& session) {
+  const std::lock_guard lock(mutex_);
+  state_.sockets.erase(session);
+}
+
+uint64_t EdgeHub::serial() const {
+  const std::lock_guard lock(mutex_);
+  return state_.serial;
+}
+
+bool EdgeHub::wants_sockets() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(links_.begin(), links_.end(), [](const auto& entry) {
+    return entry.second.view.connected && !entry.second.view.hello.sockets_folder.empty();
+  });
+}
+
 void EdgeHub::Load(std::vector<EdgeRevocation> revocations) { Revoke(std::move(revocations)); }
 
 void EdgeHub::Forget(absl::Time now) {

@@ -25,6 +25,7 @@ struct EdgeHello {
   std::vector<std::string> listeners;
   std::string proxy_url;
   std::string gateway_url;
+  std::string sockets_folder;  // empty: it makes no sockets of sessions' own
 };
 
 struct EdgeReport {
@@ -52,6 +53,11 @@ class EdgeHub {
   // Changes of the state. Each gives its serial.
   uint64_t SetPolicy(EdgePolicy policy);
   uint64_t Revoke(std::vector<EdgeRevocation> revocations);
+  // The token for a session's own socket; until Drop every edge that connects gets the newest.
+  void OfferSocket(const std::string& session, std::shared_ptr<const base::Secret> token);
+  void DropSocket(const std::string& session);
+  uint64_t serial() const;
+  bool wants_sockets() const;  // some connected edge makes them
   // Takes over what was revoked before this start.
   void Load(std::vector<EdgeRevocation> revocations);
   void Forget(absl::Time now);  // revocations that ended

@@ -2,12 +2,15 @@
 
 #include "base/macros.h"
 #include "control/convert.h"
+#include "control/event_log.h"
 #include "control/rpc.h"
 #include "control/services.h"
 #include "credbroker/v1/session.grpc.pb.h"
 
 namespace credbroker::control {
 namespace {
+
+constexpr absl::Duration kSocketWait = absl::Seconds(2);
 
 class SessionService final : public v1::SessionService::Service {
  public:
@@ -18,7 +21,8 @@ class SessionService final : public v1::SessionService::Service {
     return Serve(core_, door_, context, Rpc::kOpenSession, [&](const Caller& caller) -> absl::Status {
       ASSIGN_OR_RETURN(const SessionWish wish, Read(*request));
       ASSIGN_OR_RETURN(const SessionAndToken opened, core_.sessions().Open(caller, wish));
-      Write(opened.session, reply->mutable_session());
+      OfferSocket(opened.session);
+      WriteSession(opened.session, reply->mutable_session());
       Write(opened.token, reply->mutable_token());
       return absl::OkStatus();
     });
@@ -28,7 +32,7 @@ class SessionService final : public v1::SessionService::Service {
                             v1::ListSessionsReply* reply) override {
     return Serve(core_, door_, context, Rpc::kListSessions, [&](const Caller& caller) -> absl::Status {
       ASSIGN_OR_RETURN(const auto sessions, core_.sessions().List(caller, request->include_closed()));
-      for (const store::Session& session : sessions) Write(session, reply->add_sessions());
+      for (const store::Session& session : sessions) WriteSession(session, reply->add_sessions());
       return absl::OkStatus();
     });
   }
@@ -37,7 +41,7 @@ class SessionService final : public v1::SessionService::Service {
                           v1::GetSessionReply* reply) override {
     return Serve(core_, door_, context, Rpc::kGetSession, [&](const Caller& caller) -> absl::Status {
       ASSIGN_OR_RETURN(const SessionAndTokens found, core_.sessions().Get(caller, request->id()));
-      Write(found.session, reply->mutable_session());
+      WriteSession(found.session, reply->mutable_session());
       for (const store::TokenRow& token : found.tokens) Write(token, reply->add_tokens());
       return absl::OkStatus();
     });
@@ -48,7 +52,8 @@ class SessionService final : public v1::SessionService::Service {
     return Serve(core_, door_, context, Rpc::kSetPhase, [&](const Caller& caller) -> absl::Status {
       ASSIGN_OR_RETURN(const model::Phase phase, model::ParsePhase(request->phase()));
       ASSIGN_OR_RETURN(const SessionAndToken moved, core_.sessions().SetPhase(caller, request->id(), phase));
-      Write(moved.session, reply->mutable_session());
+      OfferSocket(moved.session);
+      WriteSession(moved.session, reply->mutable_session());
       Write(moved.token, reply->mutable_token());
       for (const std::string& id : moved.revoked_tokens) reply->add_revoked_tokens(id);
       return absl::OkStatus();
@@ -66,6 +71,18 @@ class SessionService final : public v1::SessionService::Service {
   }
 
  private:
+  void WriteSession(const store::Session& session, v1::Session* out) {
+    Write(session, out);
+    out->set_socket(core_.sockets().PathOf(session));
+  }
+
+  // The session stands without it, and the sweep tries again.
+  void OfferSocket(const store::Session& session) {
+    if (const absl::Status offered = core_.sockets().Offer(session, kSocketWait); !offered.ok()) {
+      LogEvent(Level::kWarning, "session_socket_waits", {{"session", session.id}, {"error", std::string(offered.message())}});
+    }
+  }
+
   Core& core_;
   const Door& door_;
 };

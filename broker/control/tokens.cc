@@ -77,6 +77,11 @@ absl::StatusOr<IssuedToken> Tokens::MintFirst(const store::Session& session, abs
   return Issue(session, std::move(claims), "token.mint", cause);
 }
 
+absl::StatusOr<IssuedToken> Tokens::MintForSocket(const store::Session& session) {
+  ASSIGN_OR_RETURN(token::Claims claims, Prepare(session, {.life = kTokenCeiling}), "minting");
+  return Issue(session, std::move(claims), "token.socket", {.actor = "broker"}, IsUse::kNo);
+}
+
 absl::StatusOr<token::Claims> Tokens::Prepare(const store::Session& session, const TokenWish& wish) const {
   const absl::Time now = clock_.Now();
   RETURN_IF_ERROR(CheckLife(wish.life));
@@ -149,7 +154,7 @@ absl::StatusOr<absl::Time> Tokens::DerivedEnd(const token::Claims& claims) const
 }
 
 absl::StatusOr<IssuedToken> Tokens::Issue(const store::Session& session, token::Claims claims, std::string_view action,
-                                          const Cause& cause) {
+                                          const Cause& cause, IsUse use) {
   claims.audience = minter_.audience();
   RETURN_IF_ERROR(token::EncodeClaims(claims).status(), "issuing");
   model::Record record{.kind = model::RecordKind::kIssue};
@@ -168,13 +173,13 @@ absl::StatusOr<IssuedToken> Tokens::Issue(const store::Session& session, token::
   record.detail = base::StrCat(
       "until ", base::View(absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", claims.expires_at, absl::UTCTimeZone())));
   RETURN_IF_ERROR(recorder_.Write(std::move(record)), "issuing");
-  RETURN_IF_ERROR(Store(session, claims), "issuing");
+  RETURN_IF_ERROR(Store(session, claims, use), "issuing");
   ASSIGN_OR_RETURN(token::Minted minted, minter_.Mint(std::move(claims)), "signing");
   ++metrics_.tokens_issued;
   return IssuedToken{minted.claims.id, std::move(minted.text), minted.claims.expires_at};
 }
 
-absl::Status Tokens::Store(const store::Session& session, const token::Claims& claims) {
+absl::Status Tokens::Store(const store::Session& session, const token::Claims& claims, IsUse use) {
   const absl::Time now = clock_.Now();
   return store_.InTransaction([&]() -> absl::Status {
     ASSIGN_OR_RETURN(const store::Session current, store_.sessions().Find(session.id));
@@ -192,7 +197,7 @@ absl::Status Tokens::Store(const store::Session& session, const token::Claims& c
                                             .narrowing_json = token::EncodeNarrowing(claims.narrowing),
                                             .issued_at = claims.issued_at,
                                             .expires_at = claims.expires_at}));
-    return store_.sessions().Touch(session.id, now);
+    return use == IsUse::kYes ? store_.sessions().Touch(session.id, now) : absl::OkStatus();
   });
 }
 

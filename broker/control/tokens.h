@@ -56,6 +56,9 @@ class Tokens {
   // The first token of a session or of its new phase.
   absl::StatusOr<IssuedToken> MintFirst(const store::Session& session, absl::Duration life, const Cause& cause);
 
+  // For the session's own socket: with the longest life that the session's limits allow. Having it is no use of the session.
+  absl::StatusOr<IssuedToken> MintForSocket(const store::Session& session);
+
   // A child of the holder's token, at most as wide, which dies with it. Fails kWiderThanParent; as VerifyHolder, Mint.
   absl::StatusOr<IssuedToken> Derive(const Caller& caller, const TokenWish& wish);
   // A new token with the holder's binding; never past the session's end, nor past the parent's end for a token that was
@@ -71,10 +74,11 @@ class Tokens {
   absl::StatusOr<token::Claims> VerifyHolder(std::string_view text) const;
 
  private:
-  absl::StatusOr<IssuedToken> Issue(const store::Session& session, token::Claims claims, std::string_view action,
-                                    const Cause& cause);
   absl::StatusOr<token::Claims> Prepare(const store::Session& session, const TokenWish& wish) const;
-  absl::Status Store(const store::Session& session, const token::Claims& claims);
+  enum class IsUse { kNo, kYes };  // does the issue keep the session from being idle?
+  absl::StatusOr<IssuedToken> Issue(const store::Session& session, token::Claims claims, std::string_view action,
+                                    const Cause& cause, IsUse use = IsUse::kYes);
+  absl::Status Store(const store::Session& session, const token::Claims& claims, IsUse use);
   absl::StatusOr<absl::Time> DerivedEnd(const token::Claims& claims) const;
   absl::Status CheckOwn(const token::Claims& holder, const RevokeTarget& target) const;
 

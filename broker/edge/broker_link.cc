@@ -169,6 +169,7 @@ class SocketLink final : public BrokerLink {
     for (const std::string& listener : options_.listeners) request.add_listeners(listener);
     request.set_proxy_url(options_.proxy_url);
     request.set_gateway_url(options_.gateway_url);
+    request.set_sockets_folder(options_.sockets_folder);
     const auto reader = stub_->Watch(&watch_context_, request);
     pb::EdgeUpdate update;
     while (reader->Read(&update)) Apply(update);
@@ -193,9 +194,11 @@ class SocketLink final : public BrokerLink {
       default: break;
     }
     board_.NoteHeard(clock_.Monotonic());
-    if (update.serial() == serial_seen_) return;
+    const bool complete = update.serial() != serial_seen_;
     serial_seen_ = update.serial();
-    board_.Publish(std::make_shared<gate::EdgeState>(*state_));
+    if (complete || update.has_sockets()) board_.Publish(std::make_shared<gate::EdgeState>(*state_));
+    for (const pb::SessionSocket& socket : update.sockets().sockets()) hooks_.on_socket(socket.session(), socket.token());
+    if (!complete) return;
     hooks_.on_change([this, serial = update.serial()] {
       const std::lock_guard lock(mu_);
       serial_done_ = std::max(serial_done_, serial);

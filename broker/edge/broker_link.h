@@ -24,12 +24,15 @@ class BrokerLink : public BrokerPort {
     std::string version;
     std::vector<std::string> listeners;  // as the broker prints them
     std::string proxy_url, gateway_url;
+    std::string sockets_folder;  // empty: no sockets of sessions' own
   };
   struct Hooks {
     // New state is on the board. Every loop shall sweep; then `done` is called once, from any thread.
     std::function<void(std::function<void()> done)> on_change;
     // The secret behind this credential has changed.
     std::function<void(std::string credential)> on_lease_drop;
+    // The session shall be served at a socket of its own, under this token.
+    std::function<void(std::string session, std::string token)> on_socket;
     // What was used since the last call (gate::Gate::TakeUses, of all loops).
     std::function<gate::Gate::Uses()> take_uses;
     // The broker has gone; this process cannot find it again over an inherited socket.

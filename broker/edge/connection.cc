@@ -35,6 +35,7 @@ class Connection {
   }
 
   base::Task<void> Serve();
+  base::Task<void> ServeSession(std::shared_ptr<SessionSocket> socket);
 
  private:
   base::Task<void> ServeRequests();
@@ -50,6 +51,8 @@ class Connection {
   gate::RequestInfo Info(std::string_view channel) { return {worker_.gate.NewRequestId(), channel, open_.peer_text(), {}}; }
   std::string OwnName() const;
   void Known();
+  void EnterBySocket();
+  absl::StatusOr<std::shared_ptr<const gate::Caller>> FindCaller();
 
   Worker& worker_;
   net::Stream client_;
@@ -123,12 +126,29 @@ base::Task<void> Connection::RefuseHead(ErrorCode code) {
 }
 
 base::Task<void> Connection::Serve() {
-  if (door_.kind == Door::Kind::kGateway) {
+  if (door_.kind == Door::Kind::kGateway || door_.socket != nullptr) {
     const bool some = co_await WaitForBytes(worker_.loop.After(worker_.options.head_wait));
     if (!some) co_return;
     if (client_.buffered().front() == 0x16) co_return co_await StartGatewayTls();
   }
   co_await ServeRequests();
+}
+
+base::Task<void> Connection::ServeSession(std::shared_ptr<SessionSocket> socket) {
+  ++socket->connections;
+  door_.socket = socket;
+  caller_ = socket->caller;
+  Known();
+  co_await Serve();
+  --socket->connections;
+}
+
+// The socket speaks for its session under the broker's newest token. Outside of a tunnel the request's form says which of
+// the two doors it wants.
+void Connection::EnterBySocket() {
+  caller_ = door_.socket->caller;
+  if (door_.kind == Door::Kind::kTunnel) return;
+  door_.kind = head_.target.starts_with('/') ? Door::Kind::kGateway : Door::Kind::kProxy;
 }
 
 base::Task<void> Connection::ServeRequests() {
@@ -140,6 +160,7 @@ base::Task<void> Connection::ServeRequests() {
       if (client_.pending() > 0) co_await client_.Close(worker_.loop.After(worker_.options.linger_wait));
       co_return;
     }
+    if (door_.socket != nullptr) EnterBySocket();
     if (head_.method == "CONNECT" && door_.kind == Door::Kind::kProxy) {
       const bool again = co_await ServeConnect(bytes);
       if (!again) co_return;
@@ -156,26 +177,32 @@ base::Task<void> Connection::ServeRequests() {
   }
 }
 
+// Who opens the tunnel: the login's token, which at a session's socket may be absent and must otherwise be of its session.
+absl::StatusOr<std::shared_ptr<const gate::Caller>> Connection::FindCaller() {
+  ASSIGN_OR_RETURN(const std::string token, ProxyToken(head_));
+  if (token.empty()) {
+    if (door_.socket == nullptr) return base::Error(ErrorCode::kNoToken);
+    return door_.socket->caller;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const gate::Caller> caller, worker_.gate.Identify(token));
+  if (door_.socket != nullptr && caller->grant.session != door_.socket->session) return base::Error(ErrorCode::kTokenMismatch);
+  return caller;
+}
+
 // True when the client may ask again on this connection: after a login that failed.
 base::Task<bool> Connection::ServeConnect(std::size_t head_bytes) {
   gate::RequestInfo info = Info("connect");
   auto facts = DescribeConnect(head_, worker_.options.gateway_names);
   model::Facts named = facts.ok() ? *facts : model::Facts{.kind = model::Facts::Kind::kConnect, .method = "CONNECT"};
-  const auto token = ProxyToken(head_);
+  const auto found = FindCaller();
   client_.Consume(head_bytes);
-  ErrorCode code = base::CodeOf(token.status());
-  std::shared_ptr<const gate::Caller> caller;
-  if (token.ok() && token->empty()) code = ErrorCode::kNoToken;
-  if (token.ok() && !token->empty()) {
-    auto found = worker_.gate.Identify(*token);
-    code = base::CodeOf(found.status());
-    if (found.ok()) caller = *std::move(found);
-  }
-  if (caller == nullptr) {
+  if (!found.ok()) {
+    const ErrorCode code = base::CodeOf(found.status());
     // git and others wait for the challenge and ask again here. Bytes sent before our answer are never read (B45).
     const bool ask_again = client_.buffered().empty();
     co_return co_await AnswerConnect(worker_.gate.Refuse(nullptr, named, info, code), ask_again ? wire::Persist::kKeep : wire::Persist::kClose);
   }
+  const std::shared_ptr<const gate::Caller> caller = *found;
   if (!facts.ok()) co_return co_await AnswerConnect(worker_.gate.Refuse(caller.get(), named, info, base::CodeOf(facts.status())), wire::Persist::kClose);
   caller_ = caller;
   const auto judged = worker_.gate.Judge(*caller, *facts, info);
@@ -280,6 +307,11 @@ base::Task<void> Connection::StartGatewayTls() {
 base::Task<void> ServeConnection(Worker& worker, net::Accepted accepted, Door::Kind kind, std::size_t& unauthenticated) {
   Connection connection(worker, std::move(accepted), kind, unauthenticated);
   co_await connection.Serve();
+}
+
+base::Task<void> ServeSession(Worker& worker, net::Accepted accepted, std::shared_ptr<SessionSocket> socket, std::size_t& unauthenticated) {
+  Connection connection(worker, std::move(accepted), Door::Kind::kGateway, unauthenticated);
+  co_await connection.ServeSession(std::move(socket));
 }
 
 }  // namespace credbroker::edge

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "wire/websocket.h"
 
 namespace credbroker::edge {
+
+struct SessionSocket;
 
 // The door that a request came in by, and what it already fixes.
 struct Door {
@@ -24,6 +27,7 @@ struct Door {
   model::Scheme scheme = model::Scheme::kHttp;        // kTunnel only: what is spoken inside
   const std::vector<std::string>* gateway_names = nullptr;  // kGateway only
   std::string server_name;  // kGateway over TLS: the name that the client asked for, which Host must repeat
+  std::shared_ptr<const SessionSocket> socket;  // the connection came by a session's own socket: its caller is known
 };
 
 // One request in canonical form: what is judged, and what of it goes upstream. They are the same bytes.

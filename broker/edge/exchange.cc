@@ -89,8 +89,8 @@ gate::RequestInfo Exchange::Info() const {
 absl::Status Exchange::FindCaller() {
   if (door_.kind == Door::Kind::kProxy) {
     ASSIGN_OR_RETURN(const std::string text, ProxyToken(head_));
-    if (text.empty()) return base::Error(ErrorCode::kNoToken);
-    ASSIGN_OR_RETURN(caller_, worker_.gate.Identify(text));
+    if (text.empty() && door_.socket == nullptr) return base::Error(ErrorCode::kNoToken);
+    if (!text.empty()) RETURN_IF_ERROR(Adopt(text));
   }
   const std::string_view sole = SoleCredentialField(head_);
   if (auto known = connection_.Remembered(sole); known != nullptr) {
@@ -103,11 +103,17 @@ absl::Status Exchange::FindCaller() {
     ASSIGN_OR_RETURN(text, PlacedToken(head_, request_.query, worker_.gate.Places(request_.facts.authority)));
   }
   if (text.empty()) return caller_ == nullptr ? base::Error(ErrorCode::kNoToken) : absl::OkStatus();
-  ASSIGN_OR_RETURN(std::shared_ptr<const gate::Caller> shown, worker_.gate.Identify(text));
-  if (caller_ != nullptr && shown->grant.session != caller_->grant.session) return base::Error(ErrorCode::kTokenMismatch);
-  // The inner token is the narrower promise of the two: a derived one that a tool was given.
-  caller_ = std::move(shown);
+  RETURN_IF_ERROR(Adopt(text));
   if (in_common_field) connection_.Remember(sole, caller_);
+  return absl::OkStatus();
+}
+
+// A token that is shown beside a caller who is known already must be of the same session. It is the narrower promise of the
+// two: a derived one that a tool was given.
+absl::Status Exchange::Adopt(std::string_view token) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const gate::Caller> shown, worker_.gate.Identify(token));
+  if (caller_ != nullptr && shown->grant.session != caller_->grant.session) return base::Error(ErrorCode::kTokenMismatch);
+  caller_ = std::move(shown);
   return absl::OkStatus();
 }
 
@@ -207,7 +213,8 @@ base::Task<void> Exchange::CarrySwitched(const gate::Passage& passage, net::Stre
   connection_.Belongs(caller_, request_.facts);
   // News may have come between the decision and now: no sweep will tell of them again.
   if (!connection_.StillAllowed(worker_.gate)) client_.Abort();
-  const WebSocketEnd end = co_await CarryWebSocket(client_, upstream, passage.lease(), worker_.options);
+  const auto meter = [&passage](int64_t bytes) { return passage.Move(bytes); };
+  const WebSocketEnd end = co_await CarryWebSocket(client_, upstream, passage.lease(), meter, worker_.options);
   result->error = end.error;
   result->bytes_up = end.bytes_up;
   result->bytes_down = end.bytes_down;

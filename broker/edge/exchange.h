@@ -31,6 +31,7 @@ class Exchange {
 
  private:
   absl::Status FindCaller();
+  absl::Status Adopt(std::string_view token);
   base::ErrorCode CheckCredentials(const model::Facts& facts);
   base::Task<base::ErrorCode> ReadGit();
   base::Task<bool> Forward(gate::Passage passage);

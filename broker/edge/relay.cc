@@ -45,11 +45,13 @@ void Relay::WriteUp(std::string_view piece) {
   const Io io = body_.plan.framing == Framing::kChunked ? (WriteChunk(upstream_, piece), Io::kOk) : upstream_.Write(piece);
   up_broken_ = up_broken_ || io != Io::kOk || upstream_.aborted();
   result_.bytes_up += static_cast<int64_t>(piece.size());
+  over_limit_ = !passage_.Move(static_cast<int64_t>(piece.size()));
 }
 
 // One piece of the request's body.
 Relay::Progress Relay::StepUp() {
   if (up_done_ || up_broken_ || upstream_.pending() > options_.high_water) return Progress::kWait;
+  if (over_limit_) return Fail(ErrorCode::kByteLimit);
   if (!body_.ahead.empty()) {
     WriteUp(body_.ahead);
     body_.ahead = {};
@@ -145,6 +147,7 @@ bool Relay::SendDown(std::string_view content) {
   result_.answered = true;
   if (content.empty()) return true;
   result_.bytes_down += static_cast<int64_t>(content.size());
+  over_limit_ = over_limit_ || !passage_.Move(static_cast<int64_t>(content.size()));
   if (reply_.framing == Framing::kChunked) {
     if (!head_.empty()) client_.stream.Write(head_);
     head_.clear();
@@ -195,6 +198,7 @@ Relay::Progress Relay::StepBody() {
   if (scrubber_) content = scrubber_->Filter(content, &scrubbed);
   const bool sent = SendDown(content);
   reply_source_->Take();
+  if (over_limit_) return Fail(ErrorCode::kByteLimit);
   return sent ? Progress::kMoved : Fail(ErrorCode::kClientClosed);
 }
 

@@ -84,6 +84,7 @@ class Relay {
   bool up_done_ = false;
   bool up_broken_ = false;     // the upstream does not take more; its answer may still come
   bool down_done_ = false;
+  bool over_limit_ = false;    // the session has moved what its scope allows
   int interim_answers_ = 0;
   bool event_stream_ = false;
   bool upstream_keeps_ = false;

@@ -1,6 +1,7 @@
 #include "edge/server.h"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include "edge/lease_cache.h"
 #include "edge/open_intents.h"
 #include "edge/reply.h"
+#include "edge/session_sockets.h"
 #include "model/authority.h"
 #include "net/completion.h"
 #include "net/os.h"
@@ -26,6 +28,17 @@ namespace credbroker::edge {
 namespace {
 
 using base::ErrorCode;
+
+constexpr std::string_view kSocketsFolder = "sessions";
+
+// As those who mount a socket into a sandbox see it; we may have no way through the folders above.
+std::string AbsoluteFolder(const std::string& folder) {
+  if (folder.starts_with('/')) return folder;
+  char here[4096];
+  const char* const found = getcwd(here, sizeof here);
+  if (found == nullptr) return folder;
+  return folder == "." ? std::string(found) : base::StrCat(found, "/", folder);
+}
 
 // The gate's waits, on this loop.
 class LoopLedgerWait final : public gate::LedgerWait {
@@ -67,11 +80,14 @@ class OneLoopServer final : public Server {
     link.proxy_url = "http://" + proxy_->endpoint().Text();
     link.gateway_url = "http://" + gateway_->endpoint().Text();
     link.listeners = {"proxy " + link.proxy_url, "gateway " + link.gateway_url};
+    if (options_.session_sockets) link.sockets_folder = base::StrCat(AbsoluteFolder(options_.data_dir), "/", kSocketsFolder);
     link_ = BrokerLink::OverSocket(std::move(broker_socket), std::move(link), board_, *ledger_, clock_);
     leases_.emplace(loop_, *link_, clock_);
     leaves_.emplace(loop_, *link_, clock_, leaf_key_, leaf_public_key_);
     upstreams_.emplace(loop_, resolver_, own_, options_.limits);
     gate_.emplace(board_, *ledger_, *leases_, ledger_wait_, clock_, gate::GateOptions());
+    sockets_.emplace(loop_, *gate_, base::StrCat(options_.data_dir, "/", kSocketsFolder),
+                     [this](net::Accepted accepted, std::shared_ptr<SessionSocket> socket) { AcceptAt(std::move(accepted), std::move(socket)); });
     worker_.emplace(Worker{loop_, *gate_, *upstreams_, *leaves_, connections_, options_.limits});
     return absl::OkStatus();
   }
@@ -79,6 +95,9 @@ class OneLoopServer final : public Server {
   bool Run() override {
     link_->Start({.on_change = [this](std::function<void()> done) { Sweep(std::move(done)); },
                   .on_lease_drop = [this](std::string credential) { loop_.Post([this, credential] { leases_->Drop(credential); }); },
+                  .on_socket = [this](std::string session, std::string token) {
+                    loop_.Post([this, session = std::move(session), token = std::move(token)] { OfferSocket(session, token); });
+                  },
                   .take_uses = [this] { return TakeUses(); },
                   .on_lost = [this] {
                     lost_ = true;
@@ -94,6 +113,7 @@ class OneLoopServer final : public Server {
     loop_.Post([this, drain] {
       proxy_.reset();
       gateway_.reset();
+      sockets_.reset();
       loop_.Spawn(DrainThenStop(loop_.After(drain)));
     });
   }
@@ -129,6 +149,18 @@ class OneLoopServer final : public Server {
     loop_.Spawn(ServeConnection(*worker_, std::move(accepted), kind, unauthenticated_));
   }
 
+  void AcceptAt(net::Accepted accepted, std::shared_ptr<SessionSocket> socket) {
+    const bool full = loop_.task_count() >= options_.limits.max_connections || socket->connections >= SessionSockets::kMaxConnections;
+    if (full) return TurnAway(accepted);
+    loop_.Spawn(ServeSession(*worker_, std::move(accepted), std::move(socket), unauthenticated_));
+  }
+
+  void OfferSocket(const std::string& session, const std::string& token) {
+    if (!sockets_ || !options_.session_sockets) return;  // draining, or not asked for
+    const absl::Status offered = sockets_->Offer(session, token);
+    if (!offered.ok() && options_.on_socket_fault) options_.on_socket_fault(session, offered);
+  }
+
   // 503 without a task and without a record (a flood must not fill the ledger): one send and the end. A client that has begun TLS could not read it.
   void TurnAway(const net::Accepted& accepted) {
     ++turned_away_;
@@ -148,6 +180,7 @@ class OneLoopServer final : public Server {
   void Sweep(std::function<void()> done) {
     loop_.Post([this, done = std::move(done)] {
       connections_.Sweep(*gate_);
+      if (sockets_) sockets_->Sweep();
       done();
       ServeEarly();
     });
@@ -199,6 +232,7 @@ class OneLoopServer final : public Server {
   LoopLedgerWait ledger_wait_{loop_};
   std::optional<Upstreams> upstreams_;
   std::unique_ptr<net::Listener> proxy_, gateway_;
+  std::optional<SessionSockets> sockets_;
   std::shared_ptr<const net::TlsKey> leaf_key_;
   std::string leaf_public_key_;
   std::atomic<bool> lost_{false};

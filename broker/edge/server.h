@@ -20,9 +20,12 @@ struct ServerOptions {
   std::string proxy = "127.0.0.1:7480";
   std::string gateway = "127.0.0.1:7481";
   std::string data_dir;
+  bool session_sockets = false;  // each session gets a Unix socket of its own under data_dir (edge/session_sockets.h)
   audit::Durability durability = audit::Durability::kFlush;
   std::vector<uint16_t> own_ports;  // other listeners of this product on this machine, never to be reached through us
   EdgeOptions limits;
+  // A session's socket cannot be served. On the loop's thread.
+  std::function<void(const std::string& session, const absl::Status& fault)> on_socket_fault;
   // Connections are turned away: how many since the start. At most once a minute, on the loop's thread.
   std::function<void(uint64_t turned_away)> on_overload;
 };

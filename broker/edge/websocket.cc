@@ -19,8 +19,8 @@ bool IsEnd(Io io) { return io == Io::kEof || io == Io::kTruncated; }
 
 class Carrier {
  public:
-  Carrier(net::Stream& client, net::Stream& upstream, const gate::Lease* lease, const EdgeOptions& options)
-      : client_(client), upstream_(upstream), options_(options) {
+  Carrier(net::Stream& client, net::Stream& upstream, const gate::Lease* lease, Meter meter, const EdgeOptions& options)
+      : client_(client), upstream_(upstream), meter_(meter), options_(options) {
     if (lease != nullptr) scrubber_.emplace(lease->scrub);
   }
 
@@ -41,6 +41,7 @@ class Carrier {
 
   net::Stream& client_;
   net::Stream& upstream_;
+  const Meter meter_;
   const EdgeOptions& options_;
   std::optional<FrameScrubber> scrubber_;
   std::string out_;
@@ -66,6 +67,7 @@ bool Carrier::StepUp() {
   }
   const std::string_view piece = client_.buffered();
   end_.bytes_up += static_cast<int64_t>(piece.size());
+  if (!meter_(static_cast<int64_t>(piece.size()))) Fail(ErrorCode::kByteLimit);
   const Io io = upstream_.Write(piece);
   client_.Consume(piece.size());
   if (io != Io::kOk) up_open_ = false;  // what it said before it left may still be read
@@ -126,6 +128,7 @@ void Carrier::EndDown(Io io) {
 
 void Carrier::SendDown(std::string_view bytes) {
   end_.bytes_down += static_cast<int64_t>(bytes.size());
+  if (!meter_(static_cast<int64_t>(bytes.size()))) Fail(ErrorCode::kByteLimit);
   const Io io = client_.Write(bytes);
   out_.clear();
   if (io == Io::kOk) return;
@@ -258,8 +261,8 @@ void FrameScrubber::Settle(std::string* out) {
   }
 }
 
-base::Task<WebSocketEnd> CarryWebSocket(net::Stream& client, net::Stream& upstream, const gate::Lease* lease, const EdgeOptions& options) {
-  Carrier carrier(client, upstream, lease, options);
+base::Task<WebSocketEnd> CarryWebSocket(net::Stream& client, net::Stream& upstream, const gate::Lease* lease, Meter meter, const EdgeOptions& options) {
+  Carrier carrier(client, upstream, lease, meter, options);
   co_return co_await carrier.Run();
 }
 

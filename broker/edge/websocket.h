@@ -64,14 +64,17 @@ class FrameScrubber {
 
 // What became of a WebSocket after its handshake.
 struct WebSocketEnd {
-  base::ErrorCode error = base::ErrorCode::kNone;  // kUpstreamMalformed, kUpstreamClosed, kUpstreamTimeout, kClientClosed, kTokenRevoked
+  base::ErrorCode error = base::ErrorCode::kNone;  // kUpstreamMalformed, kUpstreamClosed, kUpstreamTimeout, kClientClosed, kTokenRevoked, kByteLimit
   int64_t bytes_up = 0, bytes_down = 0;            // of frames, with their headers
 };
+
+// Counts bytes as they are carried; false ends the connection with kByteLimit.
+using Meter = absl::FunctionRef<bool(int64_t bytes)>;
 
 // Carries bytes both ways from the end of the handshake, those that are buffered behind the heads first. Stops reading from
 // a side while the other is slow (high_water). Without a lease nothing is read of the frames. Ends when both sides have
 // ended, when nothing moves for stream_idle, or for close_wait once one side has ended, and when `client` is aborted. The
 // caller closes both streams. Everything outlives the task.
-base::Task<WebSocketEnd> CarryWebSocket(net::Stream& client, net::Stream& upstream, const gate::Lease* lease, const EdgeOptions& options);
+base::Task<WebSocketEnd> CarryWebSocket(net::Stream& client, net::Stream& upstream, const gate::Lease* lease, Meter meter, const EdgeOptions& options);
 
 }  // namespace credbroker::edge

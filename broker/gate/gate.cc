@@ -42,7 +42,7 @@ Gate::Gate(const StateBoard& board, audit::Ledger& ledger, LeaseSource& leases, 
       clock_(clock),
       options_(options),
       callers_(options.max_callers),
-      session_rate_(options.max_sessions),
+      accounts_(options.max_sessions),
       anonymous_rate_(options.max_strangers),
       id_prefix_(base::RandomId("r-").substr(0, 12)) {}
 
@@ -78,24 +78,18 @@ bool Gate::StillLent(const Caller& caller, const Facts& facts, const model::Allo
 
 Gate::Uses Gate::TakeUses() {
   const absl::Time now = clock_.Now();
-  ForgetRested();
-  for (const auto& [session, count] : running_) {
+  accounts_.ForgetRested(clock_.Monotonic());
+  accounts_.EachRunning([&](const std::string& session) {
     if (uses_.sessions.size() < options_.max_sessions) uses_.sessions[session].last = now;
-  }
+  });
   return std::exchange(uses_, {});
 }
 
-void Gate::ForgetRested() {
-  std::erase_if(running_, [](const auto& session) { return session.second == 0; });
-}
-
-ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow, const Instant& at) {
+ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model::Allow& allow, const Instant& at, Account** account) {
   if (Revoked(caller, facts, allow)) return ErrorCode::kTokenRevoked;
-  const int per_minute = allow->requests_per_minute;
-  if (per_minute > 0 && !session_rate_.Take(caller.grant.session, per_minute, per_minute, at.monotonic)) {
-    return ErrorCode::kRateLimited;
-  }
-  return ErrorCode::kNone;
+  *account = accounts_.Of(caller.grant.session, allow->scope, at.monotonic);
+  if (*account == nullptr) return ErrorCode::kRateLimited;
+  return (*account)->Admit(allow->limits, at.monotonic);
 }
 
 std::span<const model::Placement> Gate::Places(const model::Authority& authority) {
@@ -113,10 +107,12 @@ base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const
   if (const ErrorCode code = CheckCaller(*caller, at); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
   model::Decision decision = policy::Decide(facts, caller->grant, state().rules, at.now);
   if (const model::Deny* deny = decision.deny()) co_return RecordDeny(caller.get(), facts, info, *deny);
-  if (const ErrorCode code = CheckAllow(*caller, facts, *decision.allow(), at); code != ErrorCode::kNone) {
+  Account* account = nullptr;
+  if (const ErrorCode code = CheckAllow(*caller, facts, *decision.allow(), at, &account); code != ErrorCode::kNone) {
     co_return Refuse(caller.get(), facts, info, code);
   }
   Passage passage(decision.TakeAllow());
+  passage.state_->account = account;
   const model::Allow& allow = passage.allow();
   const absl::StatusOr<audit::StagedIntent> staged = Stage(passage, *caller, facts, info, at);
   if (!staged.ok() || !(co_await Commit(passage, *staged, deadline)).ok()) {
@@ -153,9 +149,7 @@ absl::StatusOr<audit::StagedIntent> Gate::Stage(Passage& passage, const Caller& 
   state.request_id = info.request_id;
   state.intent = staged.position();
   state.opened = at.monotonic;
-  if (running_.size() >= options_.max_sessions) ForgetRested();
-  state.running = &running_[caller.grant.session];
-  ++*state.running;
+  state.account->Begin();
   return staged;
 }
 
@@ -195,7 +189,7 @@ void Gate::Close(Passage& passage, const Outcome& outcome) {
   Passage::State& state = *passage.state_;
   if (std::exchange(state.gate, nullptr) == nullptr) return;
   constexpr std::string_view kWords[] = {"done", "failed", "unknown"};
-  --*state.running;
+  state.account->End();
   // Who, what and why stand in the intent; a reviewer's list puts them together (audit/outcomes.h).
   record_.Clear();
   record_.kind = RecordKind::kOutcome;

@@ -16,6 +16,7 @@
 #include "audit/ledger.h"
 #include "base/clock.h"
 #include "base/task.h"
+#include "gate/accounts.h"
 #include "gate/callers.h"
 #include "gate/passage.h"
 #include "gate/rate.h"
@@ -55,7 +56,7 @@ struct RequestInfo {
 struct GateOptions {
   absl::Duration freshness = absl::Seconds(60);  // without a word from the broker, then everything is refused
   std::size_t max_callers = 4096;                // verified tokens kept
-  std::size_t max_sessions = 65536;              // for rate limits and use reports
+  std::size_t max_sessions = 65536;              // for limits and use reports, each under each scope
   std::size_t max_strangers = 4096;              // addresses whose refusals are counted
   double anonymous_records_per_minute = 300;     // refusals without a known caller that are recorded, per peer
   double anonymous_burst = 60;
@@ -128,7 +129,8 @@ class Gate {
   };
   Instant Reading() const { return {clock_.Now(), clock_.Monotonic()}; }
   base::ErrorCode CheckCaller(const Caller& caller, const Instant& at);
-  base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow, const Instant& at);
+  base::ErrorCode CheckAllow(const Caller& caller, const model::Facts& facts, const model::Allow& allow, const Instant& at,
+                             Account** account);
   absl::StatusOr<audit::StagedIntent> Stage(Passage& passage, const Caller& caller, const model::Facts& facts, const RequestInfo& info,
                                             const Instant& at);
   base::Task<absl::Status> Commit(Passage& passage, const audit::StagedIntent& staged, absl::Duration deadline);
@@ -136,7 +138,6 @@ class Gate {
   Refusal RecordDeny(const Caller* caller, const model::Facts& facts, const RequestInfo& info, const model::Deny& deny);
   bool Revoked(const Caller& caller, const model::Facts& facts, const model::Allow& allow);
   void NoteUse(const Caller& caller, const model::Allow& allow, absl::Time now);
-  void ForgetRested();
 
   const StateBoard& board_;
   audit::Ledger& ledger_;
@@ -148,10 +149,9 @@ class Gate {
   uint64_t generation_ = 0;
   std::shared_ptr<const EdgeState> state_;
   Callers callers_;
-  RateLimiter session_rate_;
+  Accounts accounts_;
   RateLimiter anonymous_rate_;
   Uses uses_;
-  std::unordered_map<std::string, int> running_;  // requests of each session; zeros stay for a while
   model::Record record_;  // the one that is being written, for its memory; nothing stays in it from call to call
   std::string id_prefix_;
   uint64_t next_id_ = 0;

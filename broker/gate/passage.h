@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/pooled.h"
 #include "base/secret.h"
+#include "gate/accounts.h"
 #include "gate/callers.h"
 #include "model/decision.h"
 #include "rewrite/scrub.h"
@@ -50,6 +51,13 @@ class Passage {
   const Lease* lease() const { return state_->lease.get(); }
   const std::string& request_id() const { return state_->request_id; }
 
+  // Counts body bytes of a running transfer, either way. False when the session has moved more than the scope allows: the
+  // transfer ends with kByteLimit.
+  bool Move(int64_t bytes) const {
+    const int64_t limit = state_->allow->limits.bytes;
+    return limit == 0 || state_->account->Move(bytes, limit);
+  }
+
  private:
   friend class Gate;
   // In one place that does not move: a passage goes through several hands.
@@ -59,7 +67,7 @@ class Passage {
     Gate* gate = nullptr;  // set while the ledger holds an intent without outcome
     std::string request_id;
     audit::Position intent;
-    int* running = nullptr;  // the gate's count of the session's requests
+    Account* account = nullptr;  // of its session and scope; stays while this runs
     model::Allow allow;
     std::optional<audit::IntentReceipt> receipt;
     std::shared_ptr<const Lease> lease;

@@ -31,6 +31,7 @@ class RevocationSet {
 
   // Does it hit the token itself, its parent, its session or one of its scopes?
   bool Hits(const model::Grant& grant, absl::Time issued_at) const;
+  bool HitsSession(const std::string& session) const { return sessions_.contains(session); }
   // May a token issued then still touch this repository, or use this credential? Names in canonical form.
   bool HitsRepository(const std::string& repository, absl::Time issued_at) const;
   bool HitsCredential(const std::string& credential, absl::Time issued_at) const;

@@ -38,6 +38,14 @@ enum class Handling {
   kForward,    // a request: forwarded, with the credential if one is named
 };
 
+// What one session may use under one scope. 0 = no limit.
+struct UseLimits {
+  int requests_per_minute = 0;
+  int concurrent_requests = 0;
+  int64_t bytes = 0;  // of bodies, both ways together, as an edge counts them
+  bool operator==(const UseLimits&) const = default;
+};
+
 // Permission for one request under one policy version. Made by policy::Decide only. A value: copies share the
 // immutable policy version and keep it alive.
 class Allow {
@@ -55,7 +63,7 @@ class Allow {
     bool managed = false;      // a service's host: every foreign credential is removed or refused
     bool proves_ancestry = false;  // the rule holds only for fast-forwards: the push must be read before it goes on
     int64_t policy_version = 0;
-    int requests_per_minute = 0;  // the scope's limit, 0 = none
+    UseLimits limits;  // the scope's
     std::shared_ptr<const void> version;
   };
 

@@ -88,7 +88,7 @@ class Judge {
     out.effect_class = effect;
     if (scope != nullptr) {
       out.scope = scope->name;
-      out.requests_per_minute = scope->limits.requests_per_minute;
+      out.limits = scope->limits.use;
     }
     out.managed = match_.service != nullptr;
     if (out.managed) {
@@ -163,7 +163,7 @@ class Judge {
     const bool reached = Reach(facts_.authority, match_,
                                [&](const Scope* scope, std::string_view rule, const model::Upstream* upstream) {
                                  out.scope = scope->name;
-                                 out.requests_per_minute = scope->limits.requests_per_minute;
+                                 out.limits = scope->limits.use;
                                  out.rule = rule;
                                  out.upstream = upstream;
                                });

@@ -105,12 +105,17 @@ class Describer {
                                                base::DurationText(scope.limits.token)};
     out_.amounts[subject + ": idle limit"] = {absl::ToInt64Milliseconds(scope.limits.idle),
                                               base::DurationText(scope.limits.idle)};
-    const int rate = scope.limits.requests_per_minute;
-    out_.amounts[subject + ": requests per minute"] = {rate == 0 ? INT64_MAX : rate,
-                                                       rate == 0 ? "no limit" : base::StrCat(rate)};
+    AddLimit(subject + ": requests per minute", scope.limits.use.requests_per_minute);
+    AddLimit(subject + ": concurrent requests", scope.limits.use.concurrent_requests);
+    AddLimit(subject + ": bytes", scope.limits.use.bytes);
     for (const RepositoryRule& rule : scope.repositories) AddRepository(subject, rule);
     for (const EndpointRule& rule : scope.endpoints) AddEndpoint(subject, rule);
     for (const EgressRule& rule : scope.egress) AddEgress(subject, rule);
+  }
+
+  // 0 = none, which is more than any.
+  void AddLimit(const std::string& what, int64_t limit) {
+    out_.amounts[what] = {limit == 0 ? INT64_MAX : limit, limit == 0 ? "no limit" : base::StrCat(limit)};
   }
 
   void AddPhases(const std::string& what, Mask phases) {

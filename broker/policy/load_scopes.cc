@@ -30,14 +30,16 @@ void Loader::LoadScope(const YamlNode& name, const YamlNode& node) {
 void Loader::LoadLimits(const MapReader& map, Limits* limits) {
   const YamlNode* node = map.Find("limits");
   if (node == nullptr) return;
-  MapReader inner(*node, "`limits`", {"session", "token", "idle", "requests_per_minute"}, &problems_);
+  MapReader inner(*node, "`limits`", {"session", "token", "idle", "requests_per_minute", "concurrent_requests", "bytes"}, &problems_);
   limits->session = inner.Duration("session", limits->session, absl::Hours(24));
   limits->token = inner.Duration("token", limits->token, absl::Minutes(60));
   if (inner.Find("token") != nullptr) limits->token_ceiling = limits->token;
   limits->idle = inner.Duration("idle", std::min(limits->idle, limits->session), absl::Hours(24));
   if (limits->idle > limits->session)
     problems_.Add(*inner.Find("idle"), "`idle` is longer than `session`", "make it shorter");
-  limits->requests_per_minute = inner.Number("requests_per_minute", 0, 1, 1'000'000);
+  limits->use.requests_per_minute = static_cast<int>(inner.Number("requests_per_minute", 0, 1, 1'000'000));
+  limits->use.concurrent_requests = static_cast<int>(inner.Number("concurrent_requests", 0, 1, 30'000));
+  limits->use.bytes = inner.Number("bytes", 0, 1, int64_t{1} << 50);
 }
 
 void Loader::LoadRepository(const YamlNode& node, Scope* scope) {

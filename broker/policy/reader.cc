@@ -151,10 +151,10 @@ bool MapReader::Bool(std::string_view key, bool fallback) const {
   return false;
 }
 
-int MapReader::Number(std::string_view key, int fallback, int min, int max) const {
+int64_t MapReader::Number(std::string_view key, int64_t fallback, int64_t min, int64_t max) const {
   const std::optional<std::string> text = Text(key);
   if (!text) return fallback;
-  int number = 0;
+  int64_t number = 0;
   if (base::ParseInt(*text, &number) && number >= min && number <= max) return number;
   problems_->Add(*Find(key), base::StrCat("`", key, "` is ", Quoted(*text)),
                  base::StrCat("write a number from ", min, " to ", max));

@@ -47,7 +47,7 @@ class MapReader {
   std::string Name(std::string_view key) const;           // required; as IsName
   bool Allow(std::string_view key, bool fallback) const;  // allow|deny
   bool Bool(std::string_view key, bool fallback) const;   // true|false
-  int Number(std::string_view key, int fallback, int min, int max) const;
+  int64_t Number(std::string_view key, int64_t fallback, int64_t min, int64_t max) const;
   absl::Duration Duration(std::string_view key, absl::Duration fallback, absl::Duration max) const;
   // A list of texts; absent gives an empty one. A list without entries is reported where absence means "all": it reads
   // like "nothing" there.

@@ -121,8 +121,6 @@ Limits RuleSet::SessionLimits(const std::vector<std::string>& scopes) const {
     out.token = first ? limits.token : std::min(out.token, limits.token);
     out.token_ceiling = first ? limits.token_ceiling : std::min(out.token_ceiling, limits.token_ceiling);
     out.idle = first ? limits.idle : std::min(out.idle, limits.idle);
-    const int rate = limits.requests_per_minute;
-    if (rate != 0 && (out.requests_per_minute == 0 || rate < out.requests_per_minute)) out.requests_per_minute = rate;
     first = false;
   }
   return out;

@@ -66,7 +66,7 @@ class RuleSet {
   const Scope* FindScope(std::string_view name) const;  // null: there is none
   // Whether `requester` may open a session under the scope. Fails kScopeNotFound, kRequesterNotAllowed.
   absl::Status MayOpen(std::string_view scope, std::string_view requester) const;
-  // The tightest of the limits of several scopes; unknown names are left out. requests_per_minute: the smallest set.
+  // The tightest of the limits of several scopes; unknown names are left out. Without `use`, which holds scope by scope.
   Limits SessionLimits(const std::vector<std::string>& scopes) const;
   // The vault's names that credentials refer to, sorted, each once.
   std::vector<std::string> Secrets() const;

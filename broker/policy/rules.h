@@ -103,7 +103,7 @@ struct Limits {
   absl::Duration token = absl::Minutes(15);  // what a token gets when nothing is asked for
   absl::Duration token_ceiling = absl::Minutes(60);  // what may be asked for; `token` when the policy names it
   absl::Duration idle = absl::Minutes(30);   // at most `session`
-  int requests_per_minute = 0;               // 0 = none
+  model::UseLimits use;                      // for each session under the scope
 };
 
 struct Scope {

@@ -55,15 +55,15 @@ constexpr FrameStep kFault = {FrameStep::Kind::kError, {}};
 ErrorCode ReadWebSocketAsk(const RequestHead& head, WebSocketAsk* out) {
   if (!EqualsToken(Sole(head, "upgrade"), "websocket")) return ErrorCode::kUpgradeNotSupported;
   const bool bodyless = head.framing == Framing::kNone || (head.framing == Framing::kLength && head.content_length == 0);
-  if (head.method != "GET" || head.minor_version != 1 || !bodyless || head.expect_continue) return ErrorCode::kMalformedHttp;
+  if (head.method != "GET" || head.minor_version != 1 || !bodyless || head.expect_continue) return ErrorCode::kBadHandshake;
   // One that wants the connection closed after the answer cannot want it kept as a WebSocket.
-  if (!head.keep_alive || !Lists(Sole(head, "connection"), "upgrade")) return ErrorCode::kMalformedHttp;
-  if (Sole(head, "sec-websocket-version") != "13") return ErrorCode::kMalformedHttp;
+  if (!head.keep_alive || !Lists(Sole(head, "connection"), "upgrade")) return ErrorCode::kBadHandshake;
+  if (Sole(head, "sec-websocket-version") != "13") return ErrorCode::kBadHandshake;
   const std::string_view key = Sole(head, "sec-websocket-key");
-  if (!IsKey(key)) return ErrorCode::kMalformedHttp;
+  if (!IsKey(key)) return ErrorCode::kBadHandshake;
   out->key = key;
   out->protocols.clear();
-  return ReadProtocols(head, &out->protocols) ? ErrorCode::kNone : ErrorCode::kMalformedHttp;
+  return ReadProtocols(head, &out->protocols) ? ErrorCode::kNone : ErrorCode::kBadHandshake;
 }
 
 void AppendWebSocketAsk(const WebSocketAsk& ask, std::string* out) {

@@ -20,7 +20,7 @@ struct WebSocketAsk {
 };
 
 // Reads the handshake of a request that has an Upgrade field (section 4.2.1). kUpgradeNotSupported for every protocol but
-// `websocket` alone; kMalformedHttp for a handshake that is not exactly one: GET over HTTP/1.1 without a body or an
+// `websocket` alone; kBadHandshake for a handshake that is not exactly one: GET over HTTP/1.1 without a body or an
 // expectation, Connection with `upgrade` and without `close`, one version 13, one key. `out` is good on kNone.
 base::ErrorCode ReadWebSocketAsk(const RequestHead& head, WebSocketAsk* out);
 

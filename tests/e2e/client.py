@@ -17,7 +17,13 @@ class Response:
 
 class Channel:
     def __init__(self, port, timeout=20):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        """To a port of this machine, or to a Unix socket's path."""
+        if isinstance(port, int):
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        else:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(timeout)
+            self.socket.connect(port)
         self.buffer, self.head = bytearray(), b""
         self.raw = bytearray()  # all that ever came
         self.socket.settimeout(timeout)

@@ -163,6 +163,59 @@ class Heads(Resources):
         self.assertServed()  # another session has its own rate
 
 
+class ScopeLimits(Resources):
+    """What a session may have running and may move under its scope."""
+
+    def limit(self, limits):
+        w = self.world
+        w.apply(w.policy().replace("limits: {session: 2h, token: 15m, idle: 20m}", f"limits: {{session: 2h, token: 15m, idle: 20m, {limits}}}"))
+        self.addCleanup(w.apply, w.policy())
+
+    def hold(self, path):
+        release = threading.Event()
+        self.addCleanup(release.set)
+        def answer(exchange):
+            release.wait(60)
+            exchange.reply("200 OK", b"late")
+        self.world.raw.on[path] = answer
+        return release
+
+    def test_requests_at_once_above_the_limit(self):
+        self.limit("concurrent_requests: 1")
+        release = self.hold("/open/held")
+        with self.open() as running, self.open() as second:
+            running.request("GET", "/open/held", self.host, read=False)
+            wait_until("the first runs", lambda: self.world.raw.seen("/open/held"))
+            self.assertRefused(second.request("GET", "/open/more", self.host), 429, "too_many_running")
+            release.set()
+            self.assertEqual(running.read().status, 200)
+            wait_until("it has ended", lambda: second.request("GET", "/open/more", self.host).status == 200)
+
+    def test_bytes_above_the_limit_end_the_transfer_and_what_follows(self):
+        self.limit("bytes: 300000")
+        self.world.raw.on["/open/much"] = lambda e: e.reply("200 OK", bytes(200_000))
+        with self.open() as channel:
+            self.assertEqual(len(channel.request("GET", "/open/much", self.host).body), 200_000)
+            with self.assertRaises((EOFError, OSError, ValueError)):
+                channel.request("GET", "/open/much", self.host)  # cut, and seen to be cut
+        with self.open() as channel:
+            self.assertRefused(channel.request("GET", "/open/more", self.host), 429, "byte_limit")
+        cut = [r for r in self.world.records(self.session) if r.get("code") == "byte_limit"]
+        self.assertEqual([r["kind"] for r in cut], ["outcome", "deny"])
+        _, self.token = self.world.open_session()
+        self.assertServed()
+
+    def test_an_upload_above_the_limit_of_bytes_is_refused(self):
+        self.limit("bytes: 300000")
+        with self.open() as channel:
+            channel.send(f"POST /open/up HTTP/1.1\r\nHost: {self.host}\r\nContent-Length: 4000000\r\n\r\n")
+            try:
+                channel.send(bytes(4_000_000))
+            except OSError:
+                pass
+            self.assertRefused(channel.read(), 429, "byte_limit")
+
+
 class Crowd(Resources):
     """Many connections at once."""
 

@@ -216,14 +216,14 @@ ws.onerror = e => console.log('error', e.message);""" % f"ws://127.0.0.1:{self.p
         good, before = fields(), len(self.world.raw.requests)
         def but(old, *new):
             return [f for f in good if not f.startswith(old)] + list(new)
-        cases = {"no Connection": (but("Connection"), 400, "malformed_http"), "two Upgrade fields": (good + ["Upgrade: websocket"], 400, "malformed_http"),
+        cases = {"no Connection": (but("Connection"), 400, "bad_handshake"), "two Upgrade fields": (good + ["Upgrade: websocket"], 400, "malformed_http"),
                  "two protocols": (but("Upgrade", "Upgrade: websocket, h2c"), 403, "upgrade_not_supported"),
                  "h2c": (["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"], 403, "upgrade_not_supported"),
-                 "version 8": (but("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8"), 400, "malformed_http"),
-                 "short key": (but("Sec-WebSocket-Key", "Sec-WebSocket-Key: x"), 400, "malformed_http"), "no key": (but("Sec-WebSocket-Key"), 400, "malformed_http"),
-                 "two keys": (good + fields()[-1:], 400, "malformed_http"), "close too": (but("Connection", "Connection: upgrade, close"), 400, "malformed_http"),
-                 "a body": (good + ["Content-Length: 1"], 400, "malformed_http"), "chunks": (good + ["Transfer-Encoding: chunked"], 400, "malformed_http"),
-                 "an expectation": (good + ["Expect: 100-continue"], 400, "malformed_http")}
+                 "version 8": (but("Sec-WebSocket-Version", "Sec-WebSocket-Version: 8"), 400, "bad_handshake"),
+                 "short key": (but("Sec-WebSocket-Key", "Sec-WebSocket-Key: x"), 400, "bad_handshake"), "no key": (but("Sec-WebSocket-Key"), 400, "bad_handshake"),
+                 "two keys": (good + fields()[-1:], 400, "bad_handshake"), "close too": (but("Connection", "Connection: upgrade, close"), 400, "bad_handshake"),
+                 "a body": (good + ["Content-Length: 1"], 400, "bad_handshake"), "chunks": (good + ["Transfer-Encoding: chunked"], 400, "bad_handshake"),
+                 "an expectation": (good + ["Expect: 100-continue"], 400, "bad_handshake")}
         for name, (handshake, status, code) in cases.items():
             with self.subTest(name):
                 channel, answer = self.ask(self.tunnel(), "/open/odd", handshake)
@@ -232,10 +232,10 @@ ws.onerror = e => console.log('error', e.message);""" % f"ws://127.0.0.1:{self.p
         with self.subTest("POST"):
             channel, answer = self.ask(self.tunnel(), "/open/odd", good, "POST")
             with channel:
-                self.assertRefused(answer, 400, "malformed_http")
+                self.assertRefused(answer, 400, "bad_handshake")
         with self.subTest("HTTP/1.0"), self.tunnel()[0] as channel:
             channel.send("\r\n".join(["GET /open/odd HTTP/1.0", f"Host: {self.host}", *good]) + "\r\n\r\n")
-            self.assertRefused(channel.read(), 400, "malformed_http")
+            self.assertRefused(channel.read(), 400, "bad_handshake")
         with self.subTest("git"):
             channel, target, host, _ = self.tunnel("git.test")
             with channel:

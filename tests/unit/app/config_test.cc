@@ -20,7 +20,7 @@ TEST(ConfigTest, ReadsEveryKey) {
 data_dir: /srv/broker
 policy: /etc/policy
 durability: sync
-edge: {enabled: false, user: edge, max_connections: 17}
+edge: {enabled: false, user: edge, max_connections: 17, session_sockets: true}
 log_level: warn
 )",
                   "broker.yaml", {}));
@@ -34,6 +34,7 @@ log_level: warn
   EXPECT_FALSE(config.edge_enabled);
   EXPECT_EQ(config.edge_user, "edge");
   EXPECT_EQ(config.max_connections, 17);
+  EXPECT_TRUE(config.session_sockets);
   EXPECT_EQ(config.log_level, "warn");
 }
 

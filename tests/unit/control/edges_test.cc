@@ -61,6 +61,45 @@ TEST(EdgeFeedTest, FirstTheWholeStateThenChangesInOrder) {
   EXPECT_FALSE(feed.Next(state));
 }
 
+// A socket's token comes after what says whose it is; the confirmed serial covers it.
+TEST(EdgeFeedTest, SocketsComeLastAndMoveTheSerial) {
+  EdgeState state;
+  const auto token = std::make_shared<const base::Secret>(base::Secret::Copy("token"));
+  state.sockets["s-1"] = {2, token};
+  state.sockets_serial = state.serial = 2;
+  EdgeFeed feed;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(feed.Next(state)->serial, 0u) << "keys, policy, revocations";
+  auto message = feed.Next(state);
+  ASSERT_TRUE(message && std::holds_alternative<SocketBatch>(message->body));
+  EXPECT_EQ(std::get<SocketBatch>(message->body).sockets.front().session, "s-1");
+  EXPECT_EQ(message->serial, 2u);
+  EXPECT_FALSE(feed.Next(state));
+  state.sockets["s-1"] = {3, token};
+  state.sockets["s-2"] = {4, token};
+  state.sockets_serial = state.serial = 4;
+  message = feed.Next(state);
+  ASSERT_TRUE(message && std::holds_alternative<SocketBatch>(message->body));
+  EXPECT_EQ(std::get<SocketBatch>(message->body).sockets.size(), 2u);
+  EXPECT_EQ(message->serial, 4u);
+}
+
+TEST(EdgeFeedTest, SocketsComeInBoundedMessages) {
+  EdgeState state;
+  const auto token = std::make_shared<const base::Secret>(base::Secret::Copy("token"));
+  for (uint64_t i = 1; i <= 5000; ++i) state.sockets["s-" + std::to_string(i)] = {++state.serial, token};
+  state.sockets_serial = state.serial;
+  EdgeFeed feed;
+  for (int i = 0; i < 3; ++i) feed.Next(state);
+  auto message = feed.Next(state);
+  ASSERT_TRUE(message && std::holds_alternative<SocketBatch>(message->body));
+  EXPECT_EQ(std::get<SocketBatch>(message->body).sockets.size(), 4096u);
+  EXPECT_EQ(message->serial, 0u) << "the state is not whole yet";
+  message = feed.Next(state);
+  ASSERT_TRUE(message && std::holds_alternative<SocketBatch>(message->body));
+  EXPECT_EQ(std::get<SocketBatch>(message->body).sockets.size(), 904u);
+  EXPECT_EQ(message->serial, state.serial);
+}
+
 TEST(EdgeHubTest, ASecondStreamEndsTheFirst) {
   base::FakeClock clock;
   EdgeHub hub({}, clock);

@@ -21,12 +21,26 @@ class CarryTest : public TwoEnds {
     Turn();
   }
   base::Task<void> Carry(const gate::Lease* lease) {
-    const WebSocketEnd end = co_await CarryWebSocket(*client_, *upstream_, lease, options_);
+    const auto meter = [this](int64_t bytes) { return (budget_ -= bytes) >= 0; };
+    const WebSocketEnd end = co_await CarryWebSocket(*client_, *upstream_, lease, meter, options_);
     end_ = end;
   }
 
   std::optional<WebSocketEnd> end_;
+  int64_t budget_ = 1 << 30;
 };
+
+TEST_F(CarryTest, EndsWhenTheSessionHasMovedWhatItMay) {
+  budget_ = 10;
+  Start();
+  Say(client_end_, "123456");
+  EXPECT_EQ(Hear(upstream_end_), "123456");
+  EXPECT_FALSE(end_.has_value());
+  Say(upstream_end_, "12345");
+  Turn();
+  ASSERT_TRUE(end_.has_value());
+  EXPECT_EQ(end_->error, ErrorCode::kByteLimit);
+}
 
 TEST_F(CarryTest, CarriesBothWaysAndCounts) {
   Say(client_end_, "early");  // sent with the handshake

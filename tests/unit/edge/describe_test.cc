@@ -108,7 +108,7 @@ TEST(DescribeTest, AWebSocketIsTheGetThatItIs) {
 
 TEST(DescribeTest, OtherUpgradesAndNestedConnectAreRefused) {
   const std::string half = "GET /x HTTP/1.1\r\nHost: api.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
-  EXPECT_THAT(Describe(Parse(half), TunnelTo("api.test")), FailsWith(ErrorCode::kMalformedHttp));
+  EXPECT_THAT(Describe(Parse(half), TunnelTo("api.test")), FailsWith(ErrorCode::kBadHandshake));
   const std::string upgrade = "GET /x HTTP/1.1\r\nHost: api.test\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n";
   EXPECT_THAT(Describe(Parse(upgrade), TunnelTo("api.test")), FailsWith(ErrorCode::kUpgradeNotSupported));
   const std::string nested = "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n";

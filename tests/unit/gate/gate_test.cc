@@ -24,7 +24,7 @@ credentials:
 scopes:
   web-agent:
     requesters: [team-web]
-    limits: {requests_per_minute: 600}
+    limits: {}
     repositories:
       - service: git.corp
         name: acme/web
@@ -61,15 +61,21 @@ class GateTest : public testing::Test {
     auto ledger = audit::Ledger::Open(folder_, "credbroker/edge", crypto::SigningKey::Generate(), {}, base::SystemClock());
     ASSERT_THAT(ledger, IsOk());
     ledger_ = *std::move(ledger);
-    auto rules = policy::RuleSet::Load({{{"policy.yaml", std::string(kPolicy)}}, {}}, 7, "digest");
-    ASSERT_THAT(rules, IsOk());
-    state_.rules = *rules;
+    LoadPolicy("limits: {requests_per_minute: 600}");
     state_.verifier = std::make_shared<token::Verifier>(token::KeySet({key_.public_key()}), "edge");
     state_.revocations = std::make_shared<RevocationSet>();
     Publish();
     gate_.emplace(board_, *ledger_, leases_, wait_, clock_, GateOptions());
   }
 
+  void LoadPolicy(std::string_view limits) {
+    std::string text(kPolicy);
+    text.replace(text.find("limits: {}"), 10, limits);
+    auto rules = policy::RuleSet::Load({{{"policy.yaml", text}}, {}}, 7, "digest");
+    ASSERT_THAT(rules, IsOk());
+    state_.rules = *rules;
+    if (state_.verifier != nullptr) Publish();
+  }
   void Publish() {
     board_.Publish(std::make_shared<EdgeState>(state_));
     board_.NoteHeard(clock_.Monotonic());
@@ -236,6 +242,22 @@ TEST_F(GateTest, StaleStateRefuses) {
   EXPECT_EQ(RefusalOf(Open(claims, Fetch())), ErrorCode::kNone);
   clock_.Advance(absl::Seconds(2));
   EXPECT_EQ(RefusalOf(Open(claims, Fetch())), ErrorCode::kStateStale);
+}
+
+// Requests that run count until they are closed, whatever token of the session they came with.
+TEST_F(GateTest, RunningRequestsAndBytesArePerSession) {
+  LoadPolicy("limits: {concurrent_requests: 2, bytes: 1000}");
+  const token::Claims claims = MakeClaims("t-1"), sister = MakeClaims("t-2");
+  std::optional<Gate::Opening> first = Open(claims, Fetch()), second = Open(sister, Fetch());
+  ASSERT_EQ(RefusalOf(*second), ErrorCode::kNone);
+  EXPECT_EQ(RefusalOf(Open(claims, Fetch())), ErrorCode::kTooManyRunning);
+  gate_->Close(std::get<Passage>(*second), {Outcome::Result::kDone});
+  EXPECT_TRUE(std::get<Passage>(*first).Move(600));
+  std::optional<Gate::Opening> third = Open(claims, Fetch());
+  ASSERT_EQ(RefusalOf(*third), ErrorCode::kNone);
+  EXPECT_FALSE(std::get<Passage>(*third).Move(600)) << "together they pass the limit";
+  gate_->Close(std::get<Passage>(*third), {Outcome::Result::kFailed, ErrorCode::kByteLimit});
+  EXPECT_EQ(RefusalOf(Open(claims, Fetch())), ErrorCode::kByteLimit);
 }
 
 TEST_F(GateTest, RateLimitIsPerSession) {

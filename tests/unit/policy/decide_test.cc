@@ -43,7 +43,7 @@ TEST(DecideTest, AnAllowNamesHowTheRequestGoesOn) {
   EXPECT_EQ(allow.service, "llm");
   EXPECT_EQ(allow.upstream->id, "service llm");
   EXPECT_EQ(allow.credential->secret, "llm");
-  EXPECT_EQ(allow.requests_per_minute, 600);
+  EXPECT_EQ(allow.limits.requests_per_minute, 600);
   EXPECT_EQ(allow.policy_version, 7);
   EXPECT_TRUE(allow.managed);
 }

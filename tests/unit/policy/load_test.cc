@@ -66,6 +66,8 @@ const Fault kFaults[] = {
     {"token zero", "scopes: {a: {limits: {token: 0s}}}", "4:30", "`token` is 0s"},
     {"idle", "scopes: {a: {limits: {session: 10m, idle: 20m}}}", "4:43", "`idle` is longer than `session`"},
     {"rate", "scopes: {a: {limits: {requests_per_minute: -1}}}", "4:44", "write a number from 1 to 1000000"},
+    {"at once", "scopes: {a: {limits: {concurrent_requests: 0}}}", "4:44", "write a number from 1 to 30000"},
+    {"bytes", "scopes: {a: {limits: {bytes: 1GiB}}}", "4:30", "write a number from 1 to 1125899906842624"},
     {"repository service", "scopes: {a: {repositories: [{service: githb, name: o/r}]}}", "4:39",
      "there is no service `githb`; did you mean `github`?"},
     {"repository no name", "scopes: {a: {repositories: [{service: github}]}}", "4:29", "needs `name`"},
@@ -319,7 +321,6 @@ TEST(RuleSetTest, LimitsOfSeveralScopesAreTheTightest) {
   EXPECT_EQ(limits.session, absl::Hours(2));
   EXPECT_EQ(limits.token, absl::Minutes(15));
   EXPECT_EQ(limits.idle, absl::Minutes(20));
-  EXPECT_EQ(limits.requests_per_minute, 600);
   EXPECT_EQ(rules->SessionLimits({}).session, absl::Hours(8));
 }
 

@@ -51,27 +51,27 @@ TEST(WebSocketTest, RefusesWhatIsNotExactlyOneHandshake) {
       {"Upgrade: websocket", "Upgrade: websocket/13", ErrorCode::kUpgradeNotSupported},
       {"Upgrade: websocket", "Upgrade:", ErrorCode::kUpgradeNotSupported},
       {"Upgrade: websocket", "Upgrade: websocket\r\nUpgrade: websocket", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade\r\n", "", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade", "Connection: keep-alive", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade", "Connection: Upgrade, close", ErrorCode::kMalformedHttp},
-      {"Version: 13", "Version: 8", ErrorCode::kMalformedHttp},
-      {"Version: 13", "Version: 13, 8", ErrorCode::kMalformedHttp},
-      {"Sec-WebSocket-Version: 13\r\n", "", ErrorCode::kMalformedHttp},
-      {"Version: 13", "Version: 13\r\nSec-WebSocket-Version: 13", ErrorCode::kMalformedHttp},
-      {"ub25jZQ==\r\n", "ub25jZQ==\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ErrorCode::kMalformedHttp},
-      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: dGhlIHNhbXBsZSBub25jZQ", ErrorCode::kMalformedHttp},
-      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: dGhlIHNhbXBsZSBub25jZQQQ", ErrorCode::kMalformedHttp},  // 18 bytes
-      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: dGhlIHNhbXBsZSBub25jZR==", ErrorCode::kMalformedHttp},  // unused bits
-      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: x", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade", "Connection: Upgrade\r\nContent-Length: 1", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade", "Connection: Upgrade\r\nTransfer-Encoding: chunked", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade", "Connection: Upgrade\r\nExpect: 100-continue", ErrorCode::kMalformedHttp},
-      {"Connection: Upgrade", "Connection: Upgrade\r\nSec-WebSocket-Protocol: a b", ErrorCode::kMalformedHttp},
+      {"Connection: Upgrade\r\n", "", ErrorCode::kBadHandshake},
+      {"Connection: Upgrade", "Connection: keep-alive", ErrorCode::kBadHandshake},
+      {"Connection: Upgrade", "Connection: Upgrade, close", ErrorCode::kBadHandshake},
+      {"Version: 13", "Version: 8", ErrorCode::kBadHandshake},
+      {"Version: 13", "Version: 13, 8", ErrorCode::kBadHandshake},
+      {"Sec-WebSocket-Version: 13\r\n", "", ErrorCode::kBadHandshake},
+      {"Version: 13", "Version: 13\r\nSec-WebSocket-Version: 13", ErrorCode::kBadHandshake},
+      {"ub25jZQ==\r\n", "ub25jZQ==\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ErrorCode::kBadHandshake},
+      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: dGhlIHNhbXBsZSBub25jZQ", ErrorCode::kBadHandshake},
+      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: dGhlIHNhbXBsZSBub25jZQQQ", ErrorCode::kBadHandshake},  // 18 bytes
+      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: dGhlIHNhbXBsZSBub25jZR==", ErrorCode::kBadHandshake},  // unused bits
+      {"Key: dGhlIHNhbXBsZSBub25jZQ==", "Key: x", ErrorCode::kBadHandshake},
+      {"Connection: Upgrade", "Connection: Upgrade\r\nContent-Length: 1", ErrorCode::kBadHandshake},
+      {"Connection: Upgrade", "Connection: Upgrade\r\nTransfer-Encoding: chunked", ErrorCode::kBadHandshake},
+      {"Connection: Upgrade", "Connection: Upgrade\r\nExpect: 100-continue", ErrorCode::kBadHandshake},
+      {"Connection: Upgrade", "Connection: Upgrade\r\nSec-WebSocket-Protocol: a b", ErrorCode::kBadHandshake},
   };
   WebSocketAsk ask;
   for (const auto& change : kChanges) EXPECT_EQ(Read(Replaced(kFields, change.what, change.by), &ask), change.code) << change.by;
   for (const char* line : {"POST /ws HTTP/1.1", "HEAD /ws HTTP/1.1", "GET /ws HTTP/1.0"}) {
-    EXPECT_EQ(Read(std::string(kFields), &ask, line), ErrorCode::kMalformedHttp) << line;
+    EXPECT_EQ(Read(std::string(kFields), &ask, line), ErrorCode::kBadHandshake) << line;
   }
 }
 
