@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "credbroker/credbroker.h"
 #include "credbroker/v1/audit.grpc.pb.h"
+#include "credbroker/v1/evidence.grpc.pb.h"
 #include "credbroker/v1/policy.grpc.pb.h"
 #include "credbroker/v1/secret.grpc.pb.h"
 #include "credbroker/v1/session.grpc.pb.h"

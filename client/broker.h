@@ -18,6 +18,11 @@
   X(PolicyService, DiffPolicy)         \
   X(PolicyService, Explain)            \
   X(PolicyService, ListExceptions)     \
+  X(PolicyService, AddException)       \
+  X(PolicyService, TurnException)      \
+  X(EvidenceService, GetAnswers)       \
+  X(EvidenceService, GetBundle)        \
+  X(EvidenceService, SubmitPilot)      \
   X(SecretService, PutSecret)          \
   X(SecretService, ListSecrets)        \
   X(SecretService, RotateSecret)       \

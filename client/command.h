@@ -83,8 +83,13 @@ std::string ListCell(const Json& object, const char* name);
 
 // The sub-commands. Each adds its own to `app` and puts what was asked for into `chosen`.
 void AddStatusCommand(CLI::App& app, Action& chosen);
-void AddPolicyCommands(CLI::App& app, Action& chosen);  // apply, policy, exception
+void AddPolicyCommands(CLI::App& app, Action& chosen);  // apply, policy
+void AddExceptionCommands(CLI::App& app, Action& chosen);
+void AddEvidenceCommands(CLI::App& app, Action& chosen);
+void AddPilotCommand(CLI::App& app, Action& chosen);
+void AddDoctorCommand(CLI::App& app, Action& chosen);
 void AddExplainCommand(CLI::App& policy, Action& chosen);
+void AddSimulateCommand(CLI::App& policy, Action& chosen);
 void AddSecretCommands(CLI::App& app, Action& chosen);
 void AddSessionCommands(CLI::App& app, Action& chosen);
 void AddTokenCommands(CLI::App& app, Action& chosen);

@@ -44,6 +44,7 @@ void AddGlobalFlags(CLI::App& app, Flags& flags) {
 void AddCommands(CLI::App& app, Action& chosen, const std::vector<std::string>& command) {
   AddStatusCommand(app, chosen);
   AddPolicyCommands(app, chosen);
+  AddExceptionCommands(app, chosen);
   AddSecretCommands(app, chosen);
   AddSessionCommands(app, chosen);
   AddTokenCommands(app, chosen);
@@ -52,6 +53,9 @@ void AddCommands(CLI::App& app, Action& chosen, const std::vector<std::string>& 
   AddForwardCommand(app, chosen, command);
   AddGitCredentialCommand(app, chosen);
   AddAuditCommands(app, chosen);
+  AddEvidenceCommands(app, chosen);
+  AddPilotCommand(app, chosen);
+  AddDoctorCommand(app, chosen);
 }
 
 int Act(const Flags& flags, const Action& chosen, Host& host) {

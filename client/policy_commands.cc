@@ -136,24 +136,6 @@ absl::StatusOr<int> Test(Context& context, const std::string& file, const std::s
   return base::Error(base::ErrorCode::kExpectationFailed, base::StrCat(failed, " of ", results.size()));
 }
 
-absl::StatusOr<int> Exceptions(Context& context) {
-  v1::ListExceptionsReply reply;
-  RETURN_IF_ERROR(context.broker().ListExceptions({}, &reply));
-  const Json rows = ToJson(reply)["exceptions"];
-  if (context.json()) {
-    context.PrintJson(rows);
-    return kDone;
-  }
-  Table table(
-      {{"ID", 16}, {"STATE"}, {"KIND", 10}, {"HOSTS", 30}, {"OWNER", 24}, {"EXPIRES"}, {"USES"}, {"REASON", 50}});
-  for (const Json& row : rows) {
-    table.Add({TextCell(row, "id"), TextCell(row, "state"), TextCell(row, "kind"), ListCell(row, "hosts"),
-               TextCell(row, "owner"), TimeCell(row["expires"]), TextCell(row, "uses"), TextCell(row, "reason")});
-  }
-  context.Print(table.Text());
-  return kDone;
-}
-
 void AddApply(CLI::App& app, Action& chosen) {
   const auto options = std::make_shared<ApplyOptions>();
   CLI::App* leaf =
@@ -202,6 +184,7 @@ void AddPolicyCommands(CLI::App& app, Action& chosen) {
                                "credbroker policy explain --scope web-agent --url https://api.llm.example/v1/messages",
                                "`credbroker apply -f FILE` changes it"});
   AddReading(*policy, chosen);
+  AddSimulateCommand(*policy, chosen);
   AddExplainCommand(*policy, chosen);
   const auto file = std::make_shared<std::string>();
   const auto policy_path = std::make_shared<std::string>();
@@ -213,14 +196,6 @@ void AddPolicyCommands(CLI::App& app, Action& chosen) {
       ->required();
   leaf->add_option("--policy", *policy_path, "the policy's file or folder; default: what the file names");
   OnChosen(leaf, chosen, [file, policy_path](Context& context) { return Test(context, *file, *policy_path); });
-
-  CLI::App* exception = AddGroup(app, "exception",
-                                 {"Named, owned, expiring ways past the promise", "credbroker exception list",
-                                  "they are made in the policy: `credbroker policy get`"});
-  OnChosen(AddLeaf(*exception, "list",
-                   {"Every exception with owner, expiry and uses", "credbroker exception list --output json",
-                    "`credbroker audit list --exception ID` shows its uses one by one"}),
-           chosen, Exceptions);
 }
 
 }  // namespace credbroker::client

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "audit/ledger.h"
 #include "credbroker/credbroker.h"
+#include "evidence/declared.h"
 
 namespace credbroker::app {
 
@@ -31,6 +32,7 @@ struct Config {
   bool session_sockets = false;  // each session gets a Unix socket of its own at the edge
   std::string edge_binary;  // empty: beside credbrokerd
   std::string log_level = "info";
+  evidence::Declared declared;  // `declared:`, what the operator says of the deployment (broker/EVIDENCE.md)
 };
 
 // Reads a YAML file into `config`, whose values are the defaults. Fails kFileUnreadable, or kConfigInvalid with

@@ -124,7 +124,7 @@ class Broker {
 };
 
 absl::Status Broker::Start() {
-  ASSIGN_OR_RETURN(core_, control::Core::Open({.data_dir = config_.data_dir, .durability = config_.durability},
+  ASSIGN_OR_RETURN(core_, control::Core::Open({.data_dir = config_.data_dir, .durability = config_.durability, .declared = config_.declared},
                                               base::SystemClock()));
   if (config_.edge_enabled) {
     AwaitFormerEdge(config_.data_dir);  // we hold the folder's lock, so its broker is gone

@@ -27,6 +27,8 @@ namespace credbroker::control {
   X(kExplain, "PolicyService/Explain", Role::kAdmin, Role::kRequester, Role::kReviewer, Role::kOperator,            \
     Role::kHolder)                                                                                                  \
   X(kListExceptions, "PolicyService/ListExceptions", Role::kAdmin, Role::kReviewer, Role::kOperator)                \
+  X(kAddException, "PolicyService/AddException", Role::kAdmin)                                                      \
+  X(kTurnException, "PolicyService/TurnException", Role::kAdmin)                                                    \
   X(kPutSecret, "SecretService/PutSecret", Role::kAdmin)                                                            \
   X(kListSecrets, "SecretService/ListSecrets", Role::kAdmin, Role::kReviewer, Role::kOperator)                      \
   X(kRotateSecret, "SecretService/RotateSecret", Role::kAdmin)                                                      \
@@ -36,6 +38,9 @@ namespace credbroker::control {
   X(kGetRecord, "AuditService/GetRecord", Role::kAdmin, Role::kReviewer)                                            \
   X(kGetCheckpoints, "AuditService/GetCheckpoints", Role::kAdmin, Role::kReviewer, Role::kOperator)                 \
   X(kVerifyLedgers, "AuditService/VerifyLedgers", Role::kAdmin, Role::kReviewer, Role::kOperator)                   \
+  X(kGetAnswers, "EvidenceService/GetAnswers", Role::kAdmin, Role::kReviewer, Role::kOperator)                      \
+  X(kGetBundle, "EvidenceService/GetBundle", Role::kAdmin, Role::kReviewer)                                         \
+  X(kSubmitPilot, "EvidenceService/SubmitPilot", Role::kHolder)                                                     \
   X(kGetStatus, "StatusService/GetStatus", Role::kAdmin, Role::kRequester, Role::kReviewer, Role::kOperator)        \
   X(kGetConnection, "StatusService/GetConnection", Role::kAnyone)                                                   \
   X(kWatch, "EdgeService/Watch", Role::kEdge)                                                                       \

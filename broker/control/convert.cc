@@ -267,10 +267,12 @@ void Write(const ExceptionView& in, v1::Exception* out) {
   out->set_reason(in.exception.reason);
   out->set_owner(in.exception.owner);
   out->set_approved_by(in.exception.approved_by);
-  Write(in.exception.expires, out->mutable_expires());
+  if (in.exception.expires != absl::InfiniteFuture()) Write(in.exception.expires, out->mutable_expires());
   out->set_enabled(in.exception.enabled);
   out->set_state(in.state);
   out->set_uses(in.uses);
+  out->set_passes(in.passes);
+  out->set_built_in(in.built_in);
   if (in.last_use != absl::InfinitePast()) Write(in.last_use, out->mutable_last_use());
 }
 

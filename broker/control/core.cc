@@ -34,7 +34,7 @@ absl::StatusOr<base::Fd> LockFolder(const std::string& folder) {
 absl::Status MakeFolders(const std::string& folder) {
   RETURN_IF_ERROR(base::MakeFolder(folder, 0711));
   RETURN_IF_ERROR(base::CheckOwnership(folder, base::Privacy::kReadableByOthers));
-  for (const std::string_view name : {"store", "keys", "pki", "admin"}) {
+  for (const std::string_view name : {"store", "keys", "pki", "admin", "evidence"}) {
     RETURN_IF_ERROR(base::MakeFolder(StrCat(folder, "/", name), 0700));
     RETURN_IF_ERROR(base::CheckOwnership(StrCat(folder, "/", name), base::Privacy::kPrivate));
   }

@@ -26,6 +26,7 @@
 #include "control/sessions.h"
 #include "control/sweeper.h"
 #include "control/tokens.h"
+#include "evidence/declared.h"
 #include "store/store.h"
 #include "token/verify.h"
 #include "vault/vault.h"
@@ -35,6 +36,7 @@ namespace credbroker::control {
 struct CoreOptions {
   std::string data_dir;
   audit::Durability durability = audit::Durability::kFlush;
+  evidence::Declared declared;  // what the operator says of the deployment
 };
 
 // What the process says about itself, set while it starts. Thread-safe.
@@ -78,6 +80,7 @@ class Core {
   // Why the broker is not healthy: store or ledger cannot be written. Empty when it is.
   std::vector<std::string> Ailments() const;
 
+  const CoreOptions& options() const { return options_; }
   const std::string& data_dir() const { return options_.data_dir; }
   const base::Clock& clock() const { return clock_; }
   absl::Time started_at() const { return started_at_; }

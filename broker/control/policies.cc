@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "control/event_log.h"
 #include "crypto/hash.h"
 #include "policy/diff.h"
@@ -22,6 +23,15 @@ constexpr std::size_t kMaxComment = 500;
 absl::StatusOr<std::shared_ptr<const policy::RuleSet>> LoadRow(const store::PolicyVersion& row) {
   ASSIGN_OR_RETURN(const policy::PolicySource source, policy::Parse(row.text));
   return policy::RuleSet::Load(source, row.version, row.digest);
+}
+
+ExceptionView BuiltIn(std::string id, std::string kind, std::string passes, std::string reason) {
+  ExceptionView view{.exception = {}, .state = "built-in", .last_use = absl::InfinitePast(), .passes = std::move(passes), .built_in = true};
+  view.exception.id = std::move(id);
+  view.exception.kind = std::move(kind);
+  view.exception.reason = std::move(reason);
+  view.exception.expires = absl::InfiniteFuture();
+  return view;
 }
 
 bool IsOwnSession(const Caller& caller, const std::string& id) { return caller.holder && caller.holder->session == id; }
@@ -46,9 +56,36 @@ absl::StatusOr<std::shared_ptr<const policy::RuleSet>> Policies::LoadVersion(int
   return LoadRow(row);
 }
 
+absl::StatusOr<policy::PolicySource> Policies::CurrentSource() const {
+  ASSIGN_OR_RETURN(const std::optional<store::PolicyVersion> current, store_.policies().Current(), "reading the policy");
+  if (!current) return policy::PolicySource{};
+  return policy::Parse(current->text);
+}
+
 absl::StatusOr<Applied> Policies::Apply(const policy::PolicySource& source, DryRun dry_run, const Cause& cause) {
   if (cause.reason.size() > kMaxComment) return Error(ErrorCode::kBadArgument, "the comment is too long");
   const std::lock_guard lock(apply_mutex_);
+  ASSIGN_OR_RETURN(const policy::PolicySource current, CurrentSource());
+  ASSIGN_OR_RETURN(const policy::PolicySource whole, CarryAdded(current, source));
+  return ApplyLocked(whole, dry_run, {"policy.apply", {}}, cause);
+}
+
+absl::StatusOr<Applied> Policies::AddException(const ExceptionWish& wish, const Cause& cause) {
+  const std::lock_guard lock(apply_mutex_);
+  if (rules_.Get()->version() == 0) return Error(ErrorCode::kPolicyNotFound, "apply a policy first: an exception is an exception from one");
+  ASSIGN_OR_RETURN(const policy::PolicySource current, CurrentSource());
+  ASSIGN_OR_RETURN(const policy::PolicySource next, WithException(current, wish));
+  return ApplyLocked(next, DryRun::kNo, {"exception.add", wish.id}, cause);
+}
+
+absl::StatusOr<Applied> Policies::TurnException(std::string_view id, bool off, const Cause& cause) {
+  const std::lock_guard lock(apply_mutex_);
+  if (!rules_.Get()->exceptions().contains(std::string(id))) return Error(ErrorCode::kExceptionNotFound, base::EscapeText(id, 64));
+  ASSIGN_OR_RETURN(const policy::PolicySource current, CurrentSource());
+  return ApplyLocked(WithExceptionOff(current, id, off), DryRun::kNo, {off ? "exception.disable" : "exception.enable", id}, cause);
+}
+
+absl::StatusOr<Applied> Policies::ApplyLocked(const policy::PolicySource& source, DryRun dry_run, const Change& change, const Cause& cause) {
   const auto before = rules_.Get();
   std::string text = policy::Serialize(source);
   if (text.size() > 2 * policy::kMaxSource) return Error(ErrorCode::kTooLarge, "the policy");
@@ -67,7 +104,7 @@ absl::StatusOr<Applied> Policies::Apply(const policy::PolicySource& source, DryR
     applied.version = before->version();
     return applied;
   }
-  RETURN_IF_ERROR(Record(applied, before->digest(), diff.widens, cause), "applying a policy");
+  RETURN_IF_ERROR(Record(applied, before->digest(), diff.widens, change, cause), "applying a policy");
   ASSIGN_OR_RETURN(const int64_t version,
                    store_.policies().Append({.digest = applied.digest,
                                              .text = text,
@@ -85,9 +122,10 @@ absl::StatusOr<Applied> Policies::Apply(const policy::PolicySource& source, DryR
   return applied;
 }
 
-absl::Status Policies::Record(const Applied& next, std::string_view before, bool widens, const Cause& cause) {
+absl::Status Policies::Record(const Applied& next, std::string_view before, bool widens, const Change& change, const Cause& cause) {
   model::Record record{.kind = model::RecordKind::kAdmin};
-  record.action = "policy.apply";
+  record.action = change.action;
+  record.exception = change.exception;
   record.subject = base::StrCat("version ", next.version);
   record.actor = cause.actor;
   record.before = before;
@@ -178,8 +216,12 @@ absl::StatusOr<std::vector<ExceptionView>> Policies::Exceptions() const {
       view.uses = it->second.count;
       view.last_use = it->second.last_used_at;
     }
+    view.passes = "every byte of its connections, unread";
     views.push_back(std::move(view));
   }
+  views.push_back(BuiltIn("builtin.websocket", "websocket",
+                          "messages after a WebSocket's handshake: no rule reads them; the credential is still covered in what the server sends",
+                          "a rule that allows the GET which opens it allows the messages that follow"));
   return views;
 }
 

@@ -12,6 +12,7 @@
 #include "control/caller.h"
 #include "control/current_rules.h"
 #include "control/edges.h"
+#include "control/exception_source.h"
 #include "control/recorder.h"
 #include "control/tokens.h"
 #include "policy/explain.h"
@@ -53,6 +54,8 @@ struct ExceptionView {
   std::string state;  // active, expired, off
   int64_t uses = 0;
   absl::Time last_use;  // InfinitePast: never
+  std::string passes;   // what enters the sandbox or escapes inspection
+  bool built_in = false;
 };
 
 // The policy in force and its history. One change at a time; readers never wait. Thread-safe.
@@ -66,8 +69,13 @@ class Policies {
   absl::Status Load();
 
   // Loads, records (who, both digests, whether it widens), stores, swaps, pushes; waits a moment for edges to confirm.
-  // A source that does not load changes nothing. Fails kPolicyInvalid, kTooLarge, kLedgerUnavailable.
+  // Exceptions that were made by command are carried over. A source that does not load changes nothing. Fails kPolicyInvalid, kTooLarge, kLedgerUnavailable.
   absl::StatusOr<Applied> Apply(const policy::PolicySource& source, DryRun dry_run, const Cause& cause);
+
+  // One more exception, or one turned off or on again: a new version, recorded before it acts. Fails kExceptionInvalid,
+  // kExceptionNotFound, and as Apply.
+  absl::StatusOr<Applied> AddException(const ExceptionWish& wish, const Cause& cause);
+  absl::StatusOr<Applied> TurnException(std::string_view id, bool off, const Cause& cause);
 
   absl::StatusOr<PolicyText> Get(int64_t version) const;              // 0: in force. kPolicyNotFound
   absl::StatusOr<std::vector<store::PolicyVersion>> History() const;  // newest first, without texts
@@ -77,6 +85,7 @@ class Policies {
   // What Decide says to each question, in order. A holder may ask about its own token and session only.
   absl::StatusOr<std::vector<policy::Explanation>> Explain(const Caller& caller, const AskedAbout& who,
                                                            const std::vector<policy::Question>& questions) const;
+  // Those of the policy, by id, then those that are how this version works.
   absl::StatusOr<std::vector<ExceptionView>> Exceptions() const;
   // Secrets that the policy in force names and that are not put.
   absl::StatusOr<std::vector<std::string>> MissingSecrets(const policy::RuleSet& rules) const;
@@ -85,9 +94,16 @@ class Policies {
   static constexpr absl::Duration kConfirmWait = absl::Seconds(2);
 
  private:
+  // What a change is, for the record.
+  struct Change {
+    std::string_view action;     // policy.apply, exception.add, ...
+    std::string_view exception;  // the one that is added or turned
+  };
+  absl::StatusOr<Applied> ApplyLocked(const policy::PolicySource& source, DryRun dry_run, const Change& change, const Cause& cause);
+  absl::StatusOr<policy::PolicySource> CurrentSource() const;
   absl::StatusOr<std::shared_ptr<const policy::RuleSet>> LoadVersion(int64_t version) const;
   absl::StatusOr<model::Grant> GrantOf(const Caller& caller, const AskedAbout& who) const;
-  absl::Status Record(const Applied& next, std::string_view before, bool widens, const Cause& cause);
+  absl::Status Record(const Applied& next, std::string_view before, bool widens, const Change& change, const Cause& cause);
 
   store::Store& store_;
   vault::Vault& vault_;

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "base/macros.h"
+#include "base/str.h"
 #include "control/convert.h"
 #include "control/rpc.h"
 #include "control/services.h"
@@ -88,6 +89,29 @@ class PolicyService final : public v1::PolicyService::Service {
     return Serve(core_, door_, context, Rpc::kListExceptions, [&](const Caller&) -> absl::Status {
       ASSIGN_OR_RETURN(const auto views, core_.policies().Exceptions());
       for (const ExceptionView& view : views) Write(view, reply->add_exceptions());
+      return absl::OkStatus();
+    });
+  }
+
+  grpc::Status AddException(grpc::ServerContext* context, const v1::AddExceptionRequest* request, v1::AddExceptionReply* reply) override {
+    return Serve(core_, door_, context, Rpc::kAddException, [&](const Caller& caller) -> absl::Status {
+      const auto list = [](const auto& field) { return std::vector<std::string>(field.begin(), field.end()); };
+      const ExceptionWish wish{.id = request->id(), .kind = request->kind(), .reason = request->reason(), .owner = request->owner(),
+                               .approved_by = request->approved_by(), .expires = request->expires(), .hosts = list(request->hosts()),
+                               .addresses = list(request->addresses()), .scopes = list(request->scopes())};
+      ASSIGN_OR_RETURN(const Applied applied, core_.policies().AddException(wish, {.actor = caller.actor, .reason = "exception " + wish.id}));
+      reply->set_version(applied.version);
+      for (const std::string& change : applied.changes) reply->add_changes(change);
+      for (const std::string& warning : applied.warnings) reply->add_warnings(warning);
+      return absl::OkStatus();
+    });
+  }
+
+  grpc::Status TurnException(grpc::ServerContext* context, const v1::TurnExceptionRequest* request, v1::TurnExceptionReply* reply) override {
+    return Serve(core_, door_, context, Rpc::kTurnException, [&](const Caller& caller) -> absl::Status {
+      const Cause cause{.actor = caller.actor, .reason = base::StrCat("exception ", request->id(), request->off() ? " off" : " on")};
+      ASSIGN_OR_RETURN(const Applied applied, core_.policies().TurnException(request->id(), request->off(), cause));
+      reply->set_version(applied.version);
       return absl::OkStatus();
     });
   }

@@ -235,6 +235,7 @@ std::vector<std::unique_ptr<grpc::Service>> MakeApiServices(Core& core, const Do
   services.push_back(MakePolicyService(core, door));
   services.push_back(MakeSecretService(core, door));
   services.push_back(MakeAuditService(core, door));
+  services.push_back(MakeEvidenceService(core, door));
   services.push_back(MakeStatusService(core, door));
   return services;
 }

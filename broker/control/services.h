@@ -18,6 +18,7 @@ std::unique_ptr<grpc::Service> MakeTokenService(Core& core, const Door& door);
 std::unique_ptr<grpc::Service> MakePolicyService(Core& core, const Door& door);
 std::unique_ptr<grpc::Service> MakeSecretService(Core& core, const Door& door);
 std::unique_ptr<grpc::Service> MakeAuditService(Core& core, const Door& door);
+std::unique_ptr<grpc::Service> MakeEvidenceService(Core& core, const Door& door);
 std::unique_ptr<grpc::Service> MakeStatusService(Core& core, const Door& door);
 // For the door of one edge: `door.edge` is its name.
 std::unique_ptr<grpc::Service> MakeEdgeService(Core& core, const Door& door);

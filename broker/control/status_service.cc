@@ -30,6 +30,7 @@ class StatusService final : public v1::StatusService::Service {
       reply->set_open_sessions(static_cast<int32_t>(open.size()));
       reply->set_ledger_ok(core_.ledger().health().writable);
       for (std::string& warning : Warnings()) reply->add_warnings(std::move(warning));
+      for (const auto& [name, scope] : rules->scopes()) reply->add_scopes(name);
       for (std::string& listener : core_.notices().listeners()) reply->add_listeners(std::move(listener));
       ASSIGN_OR_RETURN(const auto facts, crypto::ReadCertificate(core_.keys().ca->certificate_pem()));
       reply->set_ca_fingerprint(facts.fingerprint_hex);

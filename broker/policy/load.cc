@@ -63,6 +63,10 @@ RuleSet::Parts Loader::Run() {
     if (Claim(&scopes, *name, "scope")) LoadScope(*name, *node);
   }
   for (const YamlNode* node : exceptions_) LoadException(*node);
+  for (const std::string& id : exceptions_off_) {
+    // One that is not there any more is off anyway.
+    if (const auto found = parts_.exceptions.find(id); found != parts_.exceptions.end()) found->second.enabled = false;
+  }
   parts_.warnings = problems_.TakeWarnings();
   return std::move(parts_);
 }
@@ -82,7 +86,7 @@ void Loader::ParseDocuments() {
       problems_.Add(root, problem.what);
     } else {
       root.file = file.name;
-      MapReader map(root, "the policy", {"apiVersion", "services", "credentials", "scopes", "exceptions"}, &problems_);
+      MapReader map(root, "the policy", {"apiVersion", "services", "credentials", "scopes", "exceptions", "exceptions_off"}, &problems_);
       const std::string version = map.NeedText("apiVersion");
       if (!version.empty() && version != "credbroker/v1") {
         problems_.Add(*map.Find("apiVersion"), base::StrCat("apiVersion ", QuotedText(version), " is not known"),
@@ -92,6 +96,7 @@ void Loader::ParseDocuments() {
       CollectMap(root, "credentials", &credentials_);
       CollectMap(root, "scopes", &scopes_);
       for (const YamlNode* item : map.List("exceptions")) exceptions_.push_back(item);
+      for (const YamlNode* item : map.Texts("exceptions_off", MapReader::Empty::kFine)) exceptions_off_.push_back(item->text);
     }
   }
 }

@@ -63,6 +63,7 @@ class Loader {
   std::vector<YamlNode> roots_;
   Section services_, credentials_, scopes_;
   std::vector<const YamlNode*> exceptions_;
+  std::vector<std::string> exceptions_off_;
   std::map<std::string, std::string> claimed_hosts_;  // host text -> service
   RuleSet::Parts parts_;
 };

@@ -67,6 +67,58 @@ class Tunnels(Case):
         rows = self.world.json("exception", "list")
         self.assertEqual({r["id"]: r["state"] for r in rows if r["id"].startswith("EX-")}, {"EX-1": "active", "EX-2": "expired"})
 
+    def add(self, name, *more, check=True, **change):
+        words = {"host": "later.test", "reason": "pins its certificate", "owner": "jo", "approved-by": "sec", "expires": "2031-01-31", **change}
+        flags = [part for key, value in words.items() if value for part in (f"--{key}", value)]
+        return self.world.cli("exception", "add", name, *flags, *more, check=check)
+
+    def state(self, name):
+        return {r["id"]: r["state"] for r in self.world.json("exception", "list")}.get(name)
+
+    def test_one_that_is_added_by_command_acts_at_once_and_outlives_an_apply_S13(self):
+        host = f"blob.test:{self.world.raw.port}"
+        self.addCleanup(self.world.cli, "exception", "disable", "EX-9")
+        self.assertRefused(self.hello("blob.test", host)[0], 403, "exception_expired")
+        self.add("EX-9", "--address", "127.0.0.0/8", host=host)
+        _, channel = self.hello("blob.test", host)
+        self.assertIsNotNone(channel)
+        channel.close()
+        wait_until("the use is counted", lambda: self.uses("EX-9") > 0)
+        self.world.apply(self.world.policy().replace("idle: 20m", "idle: 19m"))
+        self.addCleanup(self.world.apply, self.world.policy())
+        self.assertEqual(self.state("EX-9"), "active")
+        self.world.cli("exception", "disable", "EX-9")
+        self.assertEqual(self.state("EX-9"), "off")
+        self.assertRefused(self.hello("blob.test", host)[0], 403, "exception_expired")
+        actions = [(r["action"], r["actor"]) for r in self.world.json("audit", "list", "--kind", "admin") if r.get("exception") == "EX-9"]
+        self.assertEqual([a for a, _ in actions][:2], ["exception.add", "exception.disable"])
+        self.assertTrue(all(actor.startswith("uid:") for _, actor in actions))
+
+    def test_one_that_nobody_answers_for_is_refused(self):
+        for change in ({"owner": ""}, {"approved-by": ""}, {"reason": ""}, {"expires": ""}, {"host": ""}, {"approved-by": "JO"}):
+            with self.subTest(change):
+                done = self.add("EX-8", check=False, **change)
+                self.assertEqual(done.code, 1)
+                self.assertIn(b"exception_invalid", done.err)
+        self.assertIn(b"policy_invalid", self.add("EX-8", check=False, expires="soon").err)
+        self.assertIn(b"policy_invalid", self.add("EX-1", check=False).err, "the policy has one of this name")
+        self.assertIsNone(self.state("EX-8"))
+        self.assertIn(b"exception_not_found", self.world.cli("exception", "disable", "EX-8", check=False).err)
+
+    def test_one_of_the_policy_can_be_turned_off_S13(self):
+        self.addCleanup(self.world.cli, "exception", "enable", "EX-1")
+        self.world.cli("exception", "disable", "EX-1")
+        self.assertRefused(self.hello("pinned.test")[0], 403, "exception_expired")
+        self.world.cli("exception", "enable", "EX-1")
+        _, channel = self.hello("pinned.test")
+        self.assertIsNotNone(channel)
+        channel.close()
+
+    def test_built_in_ones_are_listed(self):
+        built_in = [r for r in self.world.json("exception", "list") if r["built_in"]]
+        self.assertEqual([r["id"] for r in built_in], ["builtin.websocket"])
+        self.assertTrue(all(r["passes"] for r in self.world.json("exception", "list")))
+
     def test_closing_the_session_ends_the_tunnel(self):
         _, channel = self.hello("pinned.test")
         self.assertEqual(channel.request("GET", "/pinned", self.authority).status, 200)

@@ -235,6 +235,34 @@ def check_scripts(root):
         yield "deploy/packages: a package stands there twice"
 
 
+def anchors(path):
+    """The anchors of a Markdown file's headings, as its readers make them."""
+    out = set()
+    for line in text(path).splitlines():
+        if re.match(r"#+ ", line):
+            words = re.sub(r"[^\w\- ]", "", line.lstrip("#").strip().lower())
+            out.add(words.replace(" ", "-"))
+    return out
+
+
+def check_evidence(root):
+    """Each question of the evidence stands once and in order, and its documentation and its test exist (S2)."""
+    path = root / "broker/evidence/questions.def"
+    if not path.exists():
+        return
+    rows = re.findall(r'^QUESTION\((S\d+), .*?, "([^"]*)", "([^"]*)", "[^"]*"\)$', text(path), re.MULTILINE)
+    if [row[0] for row in rows] != [f"S{i}" for i in range(1, 78)]:
+        yield f"{path.relative_to(root)}: the questions are not S1 to S77, each once and in order"
+    for name, docs, test in rows:
+        page, _, anchor = docs.partition("#")
+        if not (root / page).exists() or anchor not in anchors(root / page):
+            yield f"{name}: {docs} does not exist"
+        file, _, case = test.partition(" ")
+        where = root / "tests" / file
+        if test and not (where.exists() and re.search(rf"\b{re.escape(case)}\b", text(where))):
+            yield f"{name}: the test {test} does not exist"
+
+
 CHECKS = {name[6:]: function for name, function in list(globals().items()) if name.startswith("check_")}
 
 

@@ -64,6 +64,16 @@ class Rules(unittest.TestCase):
         for word in ("nowhere.md", "deploy/no-such-thing", "does not name tests/run", "LICENSE is missing", "`credbroker fly`"):
             self.assertIn(word, found)
 
+    def test_evidence(self):
+        row = 'QUESTION(S{}, kGit, kEnforced, "security", "q", Value, "{}", "{}", "")\n'
+        self.write("README.md", "# A\n## What it does: all\n")
+        self.write("tests/unit/x/a_test.cc", "TEST(X, Holds) {}\n")
+        self.write("broker/evidence/questions.def", row.format(1, "README.md#what-it-does-all", "unit/x/a_test.cc Holds") + row.format(3, "README.md#gone", "unit/x/a_test.cc Hold"))
+        found = self.broken("evidence")
+        for word in ("S1 to S77", "S3: README.md#gone", "S3: the test unit/x/a_test.cc Hold does not exist"):
+            self.assertIn(word, found)
+        self.assertNotIn("S1: ", found)
+
     def test_limits(self):
         self.write("broker/x/a.h", "std::size_t max_a = 4 * 1024;  // bytes\nstd::size_t max_forgotten = 7;\n")
         self.write("broker/x/b.cc", "constexpr int kMaxB = 5;\nconstexpr int kMaxForgotten = 6;\nconst int kMaxLocal = 8;\n")

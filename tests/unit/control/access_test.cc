@@ -11,6 +11,7 @@
 #include "control/access_list.h"
 #include "credbroker/v1/audit.pb.h"
 #include "credbroker/v1/edge.pb.h"
+#include "credbroker/v1/evidence.pb.h"
 #include "credbroker/v1/policy.pb.h"
 #include "credbroker/v1/secret.pb.h"
 #include "credbroker/v1/session.pb.h"
@@ -58,7 +59,7 @@ TEST(AccessTest, EveryMethodOfTheApiHasARow) {
   std::set<std::string> methods;
   for (const google::protobuf::FileDescriptor* file :
        {v1::Session::descriptor()->file(), v1::WhoAmIReply::descriptor()->file(), v1::PolicyFile::descriptor()->file(),
-        v1::SecretInfo::descriptor()->file(), v1::RecordLine::descriptor()->file(),
+        v1::SecretInfo::descriptor()->file(), v1::RecordLine::descriptor()->file(), v1::PilotFinding::descriptor()->file(),
         v1::EdgeStatus::descriptor()->file(), v1::EdgeUpdate::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       const auto* service = file->service(i);

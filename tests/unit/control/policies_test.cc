@@ -110,7 +110,8 @@ TEST_F(PoliciesTest, AHolderAsksAboutItselfOnly) {
 TEST_F(PoliciesTest, ListsExceptionsWithTheirUses) {
   ASSERT_THAT(core_->store().exception_uses().Add("EX-7", 3, clock_.Now()), IsOk());
   ASSERT_OK_AND_ASSIGN(const auto views, core_->policies().Exceptions());
-  ASSERT_EQ(views.size(), 1u);
+  ASSERT_EQ(views.size(), 2u);
+  EXPECT_TRUE(views[1].built_in) << "those of the policy come first";
   EXPECT_EQ(views[0].state, "active");
   EXPECT_EQ(views[0].uses, 3);
   clock_.Advance(absl::Hours(24 * 365 * 20));
