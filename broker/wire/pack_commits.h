@@ -7,11 +7,9 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "crypto/object_hash.h"
+#include "wire/pack_stream.h"
 
 namespace credbroker::wire {
-
-using crypto::ObjectFormat;
 
 // Going past a limit fails kBodyTooLarge unless the line says otherwise.
 struct PackLimits {
@@ -30,9 +28,6 @@ struct PackLimits {
 // pack, which is how packs are written; any other delta is dropped, as is a commit whose parents cannot be read for
 // sure: what is dropped proves nothing. Memory: max_kept_bytes, two of max_commit_bytes and a zlib window. Not
 // thread-safe.
-//
-//   pack   := "PACK" version u32be count u32be object* checksum[20|32]
-//   object := type and size as a varint, [base offset varint | base id], zlib data
 class PackCommits {
  public:
   PackCommits(ObjectFormat format, const PackLimits& limits);
