@@ -132,6 +132,7 @@ void AddExplainCommand(CLI::App& policy, Action& chosen) {
   leaf->add_option("--git", question.git, "a git operation")->check(CLI::IsMember({"fetch", "push"}));
   leaf->add_option("--repo", question.repo, "the repository's URL");
   leaf->add_option("--ref", question.ref, "the pushed ref's full name");
+  leaf->add_option("--path", question.path, "a file that the push changes, for rules on content");
   leaf->add_flag("--create", question.create, "the push creates the ref");
   leaf->add_flag("--delete", question.remove, "the push deletes the ref");
   leaf->add_flag("--force", question.force, "the push is forced");

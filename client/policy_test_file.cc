@@ -25,7 +25,7 @@ using Rules = std::shared_ptr<const policy::RuleSet>;
 
 const std::set<std::string> kKnown = {"scope",  "expect",       "phase",      "label",  "name",   "rule",
                                       "reason", "effect_class", "credential", "method", "url",    "body",
-                                      "git",    "repo",         "ref",        "create", "delete", "force"};
+                                      "git",    "repo",         "ref",        "path",   "create", "delete", "force"};
 
 absl::Status Bad(const YAML::Mark& mark, std::string_view why) {
   return base::Error(base::ErrorCode::kBadArgument, base::StrCat("line ", mark.line + 1, ": ", why));
@@ -59,6 +59,7 @@ policy::Question QuestionOf(Fields& fields) {
   question.git = fields["git"];
   question.repo = fields["repo"];
   question.ref = fields["ref"];
+  question.path = fields["path"];
   question.create = fields["create"] == "true";
   question.remove = fields["delete"] == "true";
   question.force = fields["force"] == "true";

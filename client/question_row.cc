@@ -23,6 +23,7 @@ constexpr Member kMembers[] = {{"method", &QuestionFlags::method},
                                {"git", &QuestionFlags::git},
                                {"repo", &QuestionFlags::repo},
                                {"ref", &QuestionFlags::ref},
+                               {"path", &QuestionFlags::path},
                                {"create", nullptr, &QuestionFlags::create},
                                {"delete", nullptr, &QuestionFlags::remove},
                                {"force", nullptr, &QuestionFlags::force}};
@@ -49,14 +50,15 @@ absl::Status CheckGit(const QuestionFlags& flags) {
   if (!flags.url.empty() || !flags.method.empty() || !flags.body.empty())
     return Bad("ask about git or about a request, not both");
   if (flags.git == "push" && flags.ref.empty()) return Bad("a push needs ref");
+  if (!flags.path.empty() && (flags.git != "push" || flags.remove)) return Bad("path goes with a push that is no deletion");
   if (flags.create + flags.remove + flags.force > 1) return Bad("only one of create, delete and force");
   return absl::OkStatus();
 }
 
 absl::Status CheckRequest(const QuestionFlags& flags) {
   if (flags.url.empty()) return Bad("a question needs url, or git and repo");
-  if (!flags.repo.empty() || !flags.ref.empty() || flags.create || flags.remove || flags.force) {
-    return Bad("repo, ref, create, delete and force go with git");
+  if (!flags.repo.empty() || !flags.ref.empty() || !flags.path.empty() || flags.create || flags.remove || flags.force) {
+    return Bad("repo, ref, path, create, delete and force go with git");
   }
   return absl::OkStatus();
 }
@@ -75,6 +77,7 @@ absl::Status MakeQuestion(const QuestionFlags& flags, v1::Question* question) {
   question->set_git(flags.git);
   question->set_repo(flags.repo);
   question->set_ref(flags.ref);
+  question->set_path(flags.path);
   question->set_change(flags.create ? "create" : flags.remove ? "delete" : flags.force ? "force" : "");
   return absl::OkStatus();
 }

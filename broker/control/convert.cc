@@ -159,6 +159,7 @@ void WriteRepository(const policy::Outline::Repository& in, v1::RepositoryRule* 
   CopyList(in.push_refs, out->mutable_push_refs());
   CopyList(in.only_refs, out->mutable_only_refs());
   CopyList(in.deny_refs, out->mutable_deny_refs());
+  CopyList(in.deny_paths, out->mutable_deny_paths());
   out->set_create(in.create);
   out->set_delete_(in.remove);
   out->set_force(in.force);
@@ -248,6 +249,7 @@ policy::Question Read(const v1::Question& in) {
   question.create = in.change() == "create";
   question.remove = in.change() == "delete";
   question.force = in.change() == "force";
+  question.path = in.path();
   return question;
 }
 
@@ -258,6 +260,7 @@ void Write(const policy::Explanation& in, v1::Explanation* out) {
   out->set_credential(in.credential);
   out->set_reason_code(in.reason_code);
   out->set_next_step(in.next_step);
+  CopyList(in.conditions, out->mutable_conditions());
 }
 
 void Write(const ExceptionView& in, v1::Exception* out) {

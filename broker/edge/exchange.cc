@@ -154,14 +154,24 @@ base::Task<ErrorCode> Exchange::ReadGit() {
   git_ = std::make_unique<GitBody>(client_, body_, head_.FindHeader("content-encoding").value_or(""), worker_.options);
   ErrorCode code = push ? co_await git_->ReadPush(&git.changes) : co_await git_->ReadFetch(head_.FindHeader("git-protocol").value_or(""));
   if (code != ErrorCode::kNone) co_return code;
-  if (push && !git.changes.empty() && worker_.gate.NeedsAncestry(*caller_, request_.facts)) {
-    auto spool = PushSpool::Create(worker_.options.spool_folder, worker_.options.max_spool);
-    if (!spool.ok()) co_return base::CodeOf(spool.status());
-    spool_ = *std::move(spool);
-    co_return co_await git_->Prove(*spool_, &git.changes);
+  if (push) {
+    policy::PushNeeds needs = worker_.gate.NeedsOfPush(*caller_, request_.facts);
+    if (needs.any()) co_return co_await CheckPush(std::move(needs));
   }
   if (git_->coded()) code = co_await git_->ReadAll();
   co_return code;
+}
+
+base::Task<ErrorCode> Exchange::CheckPush(policy::PushNeeds needs) {
+  auto spool = PushSpool::Create(worker_.options.spool_folder, worker_.options.max_spool);
+  if (!spool.ok()) co_return base::CodeOf(spool.status());
+  spool_ = *std::move(spool);
+  const gate::RequestInfo info = Info();
+  PushCheck check(worker_, caller_, info, request_.facts, git_->push(), std::move(needs));
+  const ErrorCode code = co_await git_->Spool(*spool_, check);
+  if (code != ErrorCode::kNone) co_return code;
+  co_await check.Finish(*spool_, &*request_.facts.git);
+  co_return ErrorCode::kNone;
 }
 
 BodyPlan Exchange::PlanBody() const {
@@ -197,7 +207,7 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
   }
   Relay relay({client_, head_.method, head_.minor_version == 0, head_.keep_alive}, *connected->stream, std::move(up), passage, worker_.options);
   if (request_.facts.git && request_.facts.git->operation == GitFacts::Operation::kDiscoverPush) {
-    relay.EditAdvertisement({.remove_push_options = true, .add_no_thin = false});
+    relay.EditAdvertisement({.remove_push_options = true, .add_no_thin = passage.allow()->reads_content});
   }
   if (request_.websocket) relay.AllowSwitch(*request_.websocket);
   result = co_await relay.Run();
@@ -309,7 +319,9 @@ void Exchange::AppendPushRefusal(const Refusal& refusal, bool keep, std::string*
   std::vector<std::string> reasons;
   for (const wire::PushCommand& command : git_->push().commands) {
     const bool culprit = refusal.ref.empty() || command.ref == refusal.ref;
-    reasons.push_back(culprit ? base::StrCat(entry.text, " [", static_cast<int>(entry.code), "]") : std::string());
+    std::string reason;
+    if (culprit) reason = base::StrCat(entry.text, refusal.path.empty() ? "" : ": ", base::EscapeText(refusal.path, 200), " [", static_cast<int>(entry.code), "]");
+    reasons.push_back(std::move(reason));
   }
   const std::string report = wire::RefusalReport(git_->push(), RefusalText(refusal), reasons);
   wire::AppendResponse(200, "application/x-git-receive-pack-result", report, keep ? wire::Persist::kKeep : wire::Persist::kClose,

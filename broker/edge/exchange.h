@@ -34,6 +34,7 @@ class Exchange {
   absl::Status Adopt(std::string_view token);
   base::ErrorCode CheckCredentials(const model::Facts& facts);
   base::Task<base::ErrorCode> ReadGit();
+  base::Task<base::ErrorCode> CheckPush(policy::PushNeeds needs);
   base::Task<bool> Forward(gate::Passage passage);
   base::Task<Relay::Result> SendOnce(const gate::Passage& passage, Upstreams::Reuse reuse);
   base::Task<void> CarrySwitched(const gate::Passage& passage, net::Stream& upstream, Relay::Result* result);

@@ -1,14 +1,13 @@
 #include "edge/git_body.h"
 
 #include "base/macros.h"
-#include "wire/pack_commits.h"
 
 namespace credbroker::edge {
 
 using base::ErrorCode;
 
 GitBody::GitBody(net::Stream& stream, BodySource& source, std::string_view content_encoding, const EdgeOptions& options)
-    : stream_(stream), source_(source), options_(options) {
+    : stream_(stream), source_(source), options_(options), parser_({.shallow = wire::ShallowLines::kAllow}) {
   const auto coding = wire::ParseCoding(content_encoding);
   known_coding_ = coding.has_value();
   coding_ = coding.value_or(wire::Coding::kIdentity);
@@ -97,30 +96,21 @@ base::Task<ErrorCode> GitBody::ReadAll() {
   co_return ErrorCode::kNone;
 }
 
-base::Task<ErrorCode> GitBody::Prove(PushSpool& spool, std::vector<model::RefChange>* changes) {
-  wire::PackCommits commits(changes->front().new_id.size() == 64 ? wire::ObjectFormat::kSha256 : wire::ObjectFormat::kSha1, {});
+base::Task<ErrorCode> GitBody::Spool(PushSpool& spool, PushCheck& check) {
   std::string piece = ahead_.substr(pack_at_);
   ahead_.resize(pack_at_);
   bool end = source_.ended();
-  absl::Status readable;  // a pack that cannot be read proves nothing, and is not for us to refuse
   while (true) {
     if (!piece.empty()) {
       const absl::Status stored = spool.Append(piece);
       if (!stored.ok()) co_return base::CodeOf(stored);
-      if (readable.ok()) readable = commits.Feed(piece);
+      check.Look(piece);
       piece.clear();
     }
-    if (end) break;
+    if (end) co_return ErrorCode::kNone;
     const ErrorCode code = co_await ReadMore(&piece, &end);
     if (code != ErrorCode::kNone) co_return code;
   }
-  if (readable.ok()) readable = commits.Finish();
-  for (model::RefChange& change : *changes) {
-    if (change.kind != model::RefChange::Kind::kUpdate) continue;
-    const bool proven = readable.ok() && commits.Descends(change.new_id, change.old_id);
-    change.ancestry = proven ? model::RefChange::Ancestry::kFastForward : model::RefChange::Ancestry::kUnproven;
-  }
-  co_return ErrorCode::kNone;
 }
 
 }  // namespace credbroker::edge

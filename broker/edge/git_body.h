@@ -7,6 +7,7 @@
 #include "base/task.h"
 #include "edge/body.h"
 #include "edge/options.h"
+#include "edge/push_check.h"
 #include "edge/push_spool.h"
 #include "model/facts.h"
 #include "wire/inflate.h"
@@ -34,8 +35,8 @@ class GitBody {
   std::string_view ahead() const { return ahead_; }
   // Reads a coded body to its end, at most options.max_decoded: what is sent on is what was judged.
   base::Task<base::ErrorCode> ReadAll();
-  // Reads a push to its end into a spool and says of each update what the pack proves (facts.md 3.3).
-  base::Task<base::ErrorCode> Prove(PushSpool& spool, std::vector<model::RefChange>* changes);
+  // Reads a push to its end into a spool, and shows each piece of the pack to `check`.
+  base::Task<base::ErrorCode> Spool(PushSpool& spool, PushCheck& check);
 
  private:
   // The next decoded content, waiting for it.

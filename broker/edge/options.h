@@ -18,6 +18,7 @@ struct EdgeOptions {
   absl::Duration gate_wait = absl::Seconds(15);        // for the ledger's disk and for a lease: 503, 502
   absl::Duration drain_wait = absl::Seconds(30);       // for the rest of a refused body
   absl::Duration linger_wait = absl::Seconds(2);       // for the peer to close after our last answer
+  absl::Duration base_wait = absl::Seconds(60);        // for a word of the host while a push's base is read there: 504
   absl::Duration close_wait = absl::Seconds(10);       // without a byte once one side of a WebSocket has ended: close
 
   // Sizes.

@@ -31,6 +31,19 @@ absl::Status PushSpool::Append(std::string_view bytes) {
   return absl::OkStatus();
 }
 
+bool PushSpool::ReadAt(uint64_t offset, char* out, std::size_t size) {
+  if (offset > size_ || size_ - offset < size) return false;
+  while (size > 0) {
+    const ssize_t got = pread(file_.get(), out, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    out += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
 ContentSource::Step PushSpool::Next(std::string_view* piece) {
   constexpr std::size_t kBlock = 64 * 1024;
   if (piece_.empty()) {

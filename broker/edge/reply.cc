@@ -2,6 +2,7 @@
 
 #include "audit/canonical.h"
 #include "base/str.h"
+#include "base/text.h"
 
 namespace credbroker::edge {
 namespace {
@@ -26,6 +27,9 @@ bool IsLoginRefusal(base::ErrorCode code) { return base::Lookup(code).http_statu
 std::string RefusalText(const gate::Refusal& refusal) {
   const base::ErrorEntry& entry = base::Lookup(refusal.code);
   std::string text = base::StrCat("credbroker: ", entry.text, refusal.ref.empty() ? "" : " (", refusal.ref, refusal.ref.empty() ? "" : ")", "\n");
+  if (!refusal.path.empty()) {
+    base::StrAppend(&text, "path: ", base::EscapeText(refusal.path, 300), " (protected by ", refusal.pattern, ")\n");
+  }
   base::StrAppend(&text, "rule: ", refusal.rule, "\nnext step: ", entry.next_step, "\ncode ", static_cast<int>(entry.code), " ", entry.name,
                   ", request ", refusal.request_id, "\n");
   return text;

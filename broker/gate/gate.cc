@@ -97,8 +97,8 @@ std::span<const model::Placement> Gate::Places(const model::Authority& authority
   return service == nullptr ? std::span<const model::Placement>() : std::span<const model::Placement>(service->places);
 }
 
-bool Gate::NeedsAncestry(const Caller& caller, const Facts& facts) {
-  return policy::PushNeedsAncestry(facts, caller.grant, state().rules);
+policy::PushNeeds Gate::NeedsOfPush(const Caller& caller, const Facts& facts) {
+  return policy::NeedsOfPush(facts, caller.grant, state().rules);
 }
 
 base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const Facts& facts, RequestInfo info,
@@ -215,7 +215,7 @@ Refusal Gate::Refuse(const Caller* caller, const Facts& facts, const RequestInfo
 }
 
 Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const RequestInfo& info, const model::Deny& deny) {
-  Refusal refusal{deny.code, deny.rule, info.request_id, deny.ref};
+  Refusal refusal{deny.code, deny.rule, info.request_id, deny.ref, deny.path, deny.pattern};
   if (caller == nullptr && !anonymous_rate_.Take(info.peer.substr(0, info.peer.rfind(':')), options_.anonymous_records_per_minute,
                                                  options_.anonymous_burst, clock_.Monotonic())) {
     return refusal;  // a stranger's flood must not fill the ledger
@@ -227,6 +227,7 @@ Refusal Gate::RecordDeny(const Caller* caller, const Facts& facts, const Request
   record_.rule = deny.rule;
   record_.effect_class = deny.effect_class;
   record_.exception = deny.exception;
+  record_.detail = deny.pattern;
   record_.policy_version = deny.policy_version;
   record_.status = base::Lookup(deny.code).http_status;
   if (!ledger_.Append(record_, nullptr).ok()) refusal.code = ErrorCode::kLedgerUnavailable;

@@ -23,6 +23,7 @@
 #include "gate/state_board.h"
 #include "model/facts.h"
 #include "model/record.h"
+#include "policy/decide.h"
 
 namespace credbroker::gate {
 
@@ -85,8 +86,8 @@ class Gate {
   // Where the credentials of the host's service go: a token may stand there too. Good until the next call of any kind.
   std::span<const model::Placement> Places(const model::Authority& authority);
 
-  // Must the push be read for its ancestry before Open? Then fill the changes' ancestry in first.
-  bool NeedsAncestry(const Caller& caller, const model::Facts& facts);
+  // What must be found out of a push before Open (policy/decide.h).
+  policy::PushNeeds NeedsOfPush(const Caller& caller, const model::Facts& facts);
 
   // A connection to a host, judged without an intent: an intercepted CONNECT has no effect of its own, the requests inside
   // do. Records refusals as Open does. A tunnel needs Open.

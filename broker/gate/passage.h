@@ -84,6 +84,7 @@ struct Refusal {
   std::string rule;
   std::string request_id;
   std::string ref;  // the ref that was refused, for pushes
+  std::string path, pattern;  // the protected path that it changes, and the pattern that protects it
 };
 
 }  // namespace credbroker::gate

@@ -62,6 +62,8 @@ class Allow {
     const CredentialUse* credential = nullptr;  // null: none is injected
     bool managed = false;      // a service's host: every foreign credential is removed or refused
     bool proves_ancestry = false;  // the rule holds only for fast-forwards: the push must be read before it goes on
+    bool reads_content = false;    // so it must for what it carries
+    std::vector<std::string> protected_paths;  // patterns that were judged, or that would be
     int64_t policy_version = 0;
     UseLimits limits;  // the scope's
     std::shared_ptr<const void> version;
@@ -82,6 +84,8 @@ struct Deny {
   std::string rule = "default-deny";
   std::string effect_class;
   std::string ref;        // the first ref that was refused, for pushes
+  std::string path;       // the protected path that the push changes
+  std::string pattern;    // and the pattern that protects it
   std::string exception;  // an expired or disabled one
   int64_t policy_version = 0;
 };

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "model/authority.h"
 
 namespace credbroker::model {
@@ -22,17 +24,39 @@ struct RefChange {
   Ancestry ancestry = Ancestry::kUnproven;
 };
 
+// What a push carries, as the edge read it from the pack. Only what was read counts: anything else is refused where a rule
+// asks for it.
+struct PushContent {
+  enum class State { kUnread, kRead };
+  State state = State::kUnread;
+  base::ErrorCode fault = base::ErrorCode::kNone;  // why the pack as a whole cannot be judged
+  uint64_t pack_bytes = 0;
+  uint64_t objects = 0;
+  uint64_t largest_blob = 0;
+
+  // Protected paths (policy/protected_path.h): the patterns that were looked for, and the first change that each one covers,
+  // per ref.
+  struct Touch {
+    std::string ref, pattern, path;
+  };
+  std::vector<std::string> asked;
+  std::vector<Touch> touched;
+  base::ErrorCode paths_fault = base::ErrorCode::kNone;  // why the changed paths are not known
+};
+
 struct GitFacts {
   enum class Operation {
     kDiscoverFetch,  // GET info/refs?service=git-upload-pack
     kDiscoverPush,   // GET info/refs?service=git-receive-pack
     kFetch,          // POST git-upload-pack
     kPush,           // POST git-receive-pack; no changes = the flush-only probe
+    kReadBase,       // POST git-upload-pack by the edge itself, for a push whose content a rule compares: `changes` are its own
     kUnsupported,    // dumb HTTP, upload-archive
   };
   Operation operation = Operation::kUnsupported;
   std::string repository;  // the path in front of the git part, without leading slash and final `.git`
   std::vector<RefChange> changes;
+  PushContent content;  // kPush
 };
 
 // What one request asks, canonical: the only thing about a request that Decide sees.

@@ -51,8 +51,8 @@ bool EgressTakes(const EgressRule& rule, std::string_view method, std::string_vi
 class Judge {
  public:
   Judge(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now, Mask phases, Mask labels,
-        Ancestry ancestry)
-      : facts_(facts), grant_(grant), rules_(rules), now_(now), phases_(phases), ancestry_(ancestry) {
+        Evidence evidence)
+      : facts_(facts), grant_(grant), rules_(rules), now_(now), phases_(phases), evidence_(evidence) {
     for (const std::string& name : grant.scopes) {
       const RuleSet::IndexedScope* scope = rules->FindIndexed(name);
       if (scope == nullptr) continue;
@@ -77,6 +77,8 @@ class Judge {
     deny.rule = std::move(rule);
     deny.effect_class = effect;
     deny.ref = ref_;
+    deny.path = path_;
+    deny.pattern = pattern_;
     deny.exception = exception_;
     deny.policy_version = rules_->version();
     return deny;
@@ -101,9 +103,10 @@ class Judge {
   }
 
   Decision Permit(const Scope* scope, std::string rule, std::string_view effect,
-                  const model::CredentialUse* credential) const {
+                  const model::CredentialUse* credential, bool reads_content = false) const {
     Allow::Fields out = Fields(scope, std::move(rule), effect);
     out.credential = credential;
+    out.reads_content = reads_content;
     return DecisionMaker::Make(std::move(out));
   }
 
@@ -233,16 +236,23 @@ class Judge {
     // itself.
     if (git.operation == GitOperation::kDiscoverPush || git.changes.empty()) {
       const ScopedRule& first = pushing.front();
-      return Permit(first.scope, first.rule->rule + "/git.push", "push", GitUse(*first.rule));
+      return Permit(first.scope, first.rule->rule + "/git.push", "push", GitUse(*first.rule), AnyReadsContent(pushing));
     }
-    PushVerdict verdict = JudgePush(pushing, git.changes, grant_.session, ancestry_);
+    const bool reads_base = git.operation == GitOperation::kReadBase;
+    PushVerdict verdict = JudgePush(pushing, git, grant_.session, reads_base ? Evidence::kAssumeGood : evidence_);
+    if (reads_base && verdict.code == ErrorCode::kNone && verdict.protected_paths.empty()) verdict.code = ErrorCode::kGitNotSupported;
     ref_ = std::move(verdict.ref);
+    path_ = std::move(verdict.path);
+    pattern_ = std::move(verdict.pattern);
     const RepositoryRule* by = verdict.by.rule;
     std::string rule = by == nullptr ? "default-deny" : base::StrCat(by->rule, "/", verdict.rule_part);
     if (verdict.code != ErrorCode::kNone) return Refuse(verdict.code, std::move(rule), verdict.effect_class);
+    if (reads_base) return Permit(verdict.by.scope, base::StrCat(by->rule, "/git.push.deny_paths"), "read", GitUse(*by));
     Allow::Fields out = Fields(verdict.by.scope, std::move(rule), verdict.effect_class);
     out.credential = GitUse(*by);
     out.proves_ancestry = verdict.proves_ancestry;
+    out.reads_content = verdict.reads_content;
+    out.protected_paths = std::move(verdict.protected_paths);
     return DecisionMaker::Make(std::move(out));
   }
 
@@ -340,25 +350,26 @@ class Judge {
   const RulesPointer& rules_;
   absl::Time now_;
   Mask phases_;
-  Ancestry ancestry_;
+  Evidence evidence_;
   bool known_ = false;
   absl::InlinedVector<const RuleSet::IndexedScope*, 8> scopes_;
   RuleSet::ServiceMatch match_;
   std::string_view repository_;
   std::string ref_;
+  std::string path_, pattern_;
   std::string exception_;
 };
 
 Decision DecideWith(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now,
-                    Ancestry ancestry) {
+                    Evidence evidence) {
   const Mask phase = Bit(grant.phase);
   const Mask label = Bit(grant.label);
-  Decision decision = Judge(facts, grant, rules, now, phase, label, ancestry).Run();
+  Decision decision = Judge(facts, grant, rules, now, phase, label, evidence).Run();
   if (decision.allow() != nullptr || !rules->has_limits()) return decision;
   // Denied: would it hold in another phase, or for another workload? Then that is the reason to name.
   Deny deny = *decision.deny();
-  const Decision any_phase = Judge(facts, grant, rules, now, kAny, label, ancestry).Run();
-  const Decision anybody = Judge(facts, grant, rules, now, kAny, kAny, ancestry).Run();
+  const Decision any_phase = Judge(facts, grant, rules, now, kAny, label, evidence).Run();
+  const Decision anybody = Judge(facts, grant, rules, now, kAny, kAny, evidence).Run();
   const Allow* allow = any_phase.allow() != nullptr ? any_phase.allow() : anybody.allow();
   if (allow == nullptr || !(*allow)->exception.empty()) return decision;
   deny.code = any_phase.allow() != nullptr ? ErrorCode::kPhaseNotAllowed : ErrorCode::kLabelNotAllowed;
@@ -370,13 +381,19 @@ Decision DecideWith(const Facts& facts, const Grant& grant, const RulesPointer& 
 }  // namespace
 
 Decision Decide(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now) {
-  return DecideWith(facts, grant, rules, now, Ancestry::kAsStated);
+  return DecideWith(facts, grant, rules, now, Evidence::kAsStated);
 }
 
-bool PushNeedsAncestry(const Facts& facts, const Grant& grant, const RulesPointer& rules) {
-  if (!facts.git || facts.git->operation != GitOperation::kPush || facts.git->changes.empty()) return false;
-  const Decision decision = DecideWith(facts, grant, rules, absl::InfiniteFuture(), Ancestry::kAssumeFastForward);
-  return decision.allow() != nullptr && (*decision.allow())->proves_ancestry;
+PushNeeds NeedsOfPush(const Facts& facts, const Grant& grant, const RulesPointer& rules) {
+  PushNeeds out;
+  if (!facts.git || facts.git->operation != GitOperation::kPush || facts.git->changes.empty()) return out;
+  const Decision decision = DecideWith(facts, grant, rules, absl::InfiniteFuture(), Evidence::kAssumeGood);
+  const Allow* allow = decision.allow();
+  if (allow == nullptr) return out;
+  out.ancestry = (*allow)->proves_ancestry;
+  out.content = (*allow)->reads_content;
+  out.protected_paths = (*allow)->protected_paths;
+  return out;
 }
 
 }  // namespace credbroker::policy

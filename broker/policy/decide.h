@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "model/decision.h"
@@ -25,14 +27,20 @@ namespace credbroker::policy {
 // means port 80.
 //
 // Updates under `force: deny` hold for fast-forwards only. The change's ancestry must say kFastForward; anything else
-// is judged as forced (and so is every update of a tag). See PushNeedsAncestry.
+// is judged as forced (and so is every update of a tag). A rule on content (`deny_paths`, `max_push_bytes`, ...) holds for a
+// push whose content the facts state. See NeedsOfPush.
 model::Decision Decide(const model::Facts& facts, const model::Grant& grant,
                        const std::shared_ptr<const RuleSet>& rules, absl::Time now);
 
-// Whether the edge must find out the ancestry of this push's updates before it calls Decide: true when the push would
-// be allowed if they were fast-forwards, and only then. The edge then reads the pack (or asks the host), writes what it
-// proved into the changes, and calls Decide. An Allow under such a rule has `proves_ancestry` set.
-bool PushNeedsAncestry(const model::Facts& facts, const model::Grant& grant,
-                       const std::shared_ptr<const RuleSet>& rules);
+// What the edge must find out of a push before it calls Decide: something only when the push would be allowed if the best
+// were found. It then reads the pack (and asks the host), writes what it proved into the facts, and calls Decide.
+struct PushNeeds {
+  bool ancestry = false;  // of its updates
+  bool content = false;   // sizes, and that no object is beside what its refs reach
+  std::vector<std::string> protected_paths;  // and which of these its commits change
+
+  bool any() const { return ancestry || content; }
+};
+PushNeeds NeedsOfPush(const model::Facts& facts, const model::Grant& grant, const std::shared_ptr<const RuleSet>& rules);
 
 }  // namespace credbroker::policy

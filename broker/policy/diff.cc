@@ -139,8 +139,14 @@ class Describer {
       if (rule.push->create) Add(Weight::kGrants, subject, ": create ", what, " ", ref.text(), with);
       if (rule.push->remove) Add(Weight::kGrants, subject, ": delete ", what, " ", ref.text(), with);
       if (rule.push->force) Add(Weight::kGrants, subject, ": force ", what, " ", ref.text(), with);
-      for (const std::string& path : rule.push->deny_paths)
-        Add(Weight::kRestricts, subject, ": push ", what, " ", ref.text(), " never changes ", path);
+      for (const ProtectedPath& path : rule.push->deny_paths)
+        Add(Weight::kRestricts, subject, ": push ", what, " ", ref.text(), " never changes ", path.text());
+      const std::pair<std::string_view, uint64_t> limits[] = {{" bytes at once", rule.push->max_push_bytes},
+                                                              {" objects at once", rule.push->max_objects},
+                                                              {" bytes a file", rule.push->max_blob_bytes}};
+      for (const auto& [of, most] : limits) {
+        if (most != 0) Add(Weight::kRestricts, subject, ": push ", what, " ", ref.text(), " at most ", most, of);
+      }
     }
     for (const RefPattern& ref : rule.push->deny_refs)
       Add(Weight::kRestricts, subject, ": never push ", what, " ", ref.text());

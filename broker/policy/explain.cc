@@ -86,7 +86,20 @@ Explanation Refused(ErrorCode code, int64_t version) {
           .exception = {},
           .reason_code = std::string(entry.name),
           .next_step = std::string(entry.next_step),
-          .policy_version = version};
+          .policy_version = version,
+          .conditions = {}};
+}
+
+std::vector<std::string> ConditionsOf(const model::Allow& allow) {
+  std::vector<std::string> out;
+  if (!allow->reads_content) return out;
+  out.push_back("the edge reads the pack: every object in it must be reached by the pushed refs, and its sizes must keep to the rule's limits");
+  if (allow->protected_paths.empty()) return out;
+  std::string text = "no commit may change ";
+  for (const std::string& path : allow->protected_paths) base::StrAppend(&text, path == allow->protected_paths.front() ? "" : ", ", path);
+  out.push_back(std::move(text));
+  out.push_back("each commit is compared with its parents; those that are not in the pack must be reached by the host's branches or tags, and the edge reads their trees there");
+  return out;
 }
 
 Explanation Told(const model::Decision& decision) {
@@ -105,7 +118,23 @@ Explanation Told(const model::Decision& decision) {
           .exception = std::string(allow->exception),
           .reason_code = {},
           .next_step = {},
-          .policy_version = allow->policy_version};
+          .policy_version = allow->policy_version,
+          .conditions = ConditionsOf(allow)};
+}
+
+// The content that a question states: small, and touching the one path, as far as the rules ask.
+void StateContent(const std::string& path, const model::Grant& grant, const std::shared_ptr<const RuleSet>& rules, Facts* facts) {
+  const PushNeeds needs = NeedsOfPush(*facts, grant, rules);
+  if (!needs.content) return;
+  model::PushContent& content = facts->git->content;
+  content.state = model::PushContent::State::kRead;
+  content.asked = needs.protected_paths;
+  if (path.empty()) return;
+  for (const std::string& text : needs.protected_paths) {
+    const auto pattern = ProtectedPath::Parse(text);
+    if (!pattern.ok() || !pattern->Covers(FoldedPath(path), ProtectedPath::Leaf::kFile)) continue;
+    content.touched.push_back({facts->git->changes.front().ref, text, path});
+  }
 }
 
 }  // namespace
@@ -144,6 +173,7 @@ Explanation Explain(const Question& question, const model::Grant& grant, const s
     const model::Decision opened = Decide(connect, grant, rules, now);
     if (opened.allow() != nullptr && (*opened.allow())->handling == model::Handling::kTunnel) return Told(opened);
   }
+  if (facts->git) StateContent(question.path, grant, rules, &*facts);
   return Told(Decide(*facts, grant, rules, now));
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "model/facts.h"
@@ -21,6 +22,7 @@ struct Question {
   bool create = false;
   bool remove = false;
   bool force = false;  // an update without it is taken as a proven fast-forward
+  std::string path;    // pushes: a file that the push changes; without it the push is taken to touch nothing protected
 };
 
 struct Explanation {
@@ -32,6 +34,7 @@ struct Explanation {
   std::string reason_code;  // the catalogue's word; empty for allow
   std::string next_step;    // empty for allow
   int64_t policy_version = 0;
+  std::vector<std::string> conditions;  // of an allowed push: what its content must keep to
 };
 
 // The facts of a question. Fails as a request of that form would at the edge: kBadHost, kBadPath, kMethodNotSupported,

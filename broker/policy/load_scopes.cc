@@ -82,18 +82,25 @@ void Loader::LoadGit(const MapReader& map, RepositoryRule* rule) {
 }
 
 void Loader::LoadPush(const YamlNode& node, PushRule* push) {
-  MapReader map(node, "`push`", {"refs", "deny_refs", "create", "delete", "force", "deny_paths"}, &problems_);
+  MapReader map(node, "`push`", {"refs", "deny_refs", "create", "delete", "force", "deny_paths", "max_push_bytes", "max_objects", "max_blob_bytes"}, &problems_);
   (void)map.Need("refs");
   push->refs = Refs(map, "refs");
   push->deny_refs = Refs(map, "deny_refs");
   push->create = map.Allow("create", false);
   push->remove = map.Allow("delete", false);
   push->force = map.Allow("force", false);
-  for (const YamlNode* item : map.Texts("deny_paths", MapReader::Empty::kFine)) push->deny_paths.push_back(item->text);
-  if (!push->deny_paths.empty()) {
-    problems_.Warn(*map.Find("deny_paths"),
-                   "content checks are not available in this version: every push under this rule is refused");
+  for (const YamlNode* item : map.Texts("deny_paths", MapReader::Empty::kFine)) {
+    auto path = ProtectedPath::Parse(item->text);
+    if (path.ok()) {
+      push->deny_paths.push_back(*std::move(path));
+      continue;
+    }
+    problems_.Add(*item, base::StrCat("the protected path ", QuotedText(item->text), " is not allowed"), DetailOf(path.status()));
   }
+  // Above the edge's own limits a number would promise what it does not keep.
+  push->max_push_bytes = static_cast<uint64_t>(map.Number("max_push_bytes", 0, 1, 1 << 30));
+  push->max_objects = static_cast<uint64_t>(map.Number("max_objects", 0, 1, 500'000));
+  push->max_blob_bytes = static_cast<uint64_t>(map.Number("max_blob_bytes", 0, 1, 1 << 30));
 }
 
 std::vector<RefPattern> Loader::Refs(const MapReader& map, std::string_view key) {

@@ -101,7 +101,7 @@ class Writer {
     row.hosts = HostsOf(*rule.service, narrowing());
     const bool speaks_git = PermitsMethod(narrowing(), "GET") && PermitsMethod(narrowing(), "POST");
     row.fetch = rule.fetch && speaks_git;
-    if (rule.push && speaks_git && rule.push->deny_paths.empty()) AddPush(*rule.push, rule, &row);
+    if (rule.push && speaks_git) AddPush(*rule.push, rule, &row);
     for (const std::string& granted : rule.api) {
       if (ReachesClass(granted)) row.api.push_back(granted);
     }
@@ -135,8 +135,11 @@ class Writer {
             (other.name.Text() == rule.name.Text() || other.name.Matches(rule.name.key()) || rule.name.owner_wide());
         if (!same || !other.push) continue;
         for (const RefPattern& ref : other.push->deny_refs) row->deny_refs.push_back(ref.Filled(grant_.session));
-        if (other.push->deny_paths.empty()) continue;
-        for (const RefPattern& ref : other.push->refs) row->deny_refs.push_back(ref.Filled(grant_.session));
+        for (const ProtectedPath& path : other.push->deny_paths) {
+          if (std::find(row->deny_paths.begin(), row->deny_paths.end(), path.text()) == row->deny_paths.end()) {
+            row->deny_paths.push_back(path.text());
+          }
+        }
       }
     }
   }

@@ -20,6 +20,7 @@ struct Outline {
     std::vector<std::string> push_refs;  // patterns, `{session}` filled in; empty = no push
     std::vector<std::string> only_refs;  // the token's own narrowing; both lists hold
     std::vector<std::string> deny_refs;  // of every scope of the session
+    std::vector<std::string> deny_paths;  // so too
     bool create = false, remove = false, force = false;
     std::vector<std::string> api;  // effect classes
   };

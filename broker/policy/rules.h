@@ -11,6 +11,7 @@
 #include "model/grant.h"
 #include "model/placement.h"
 #include "policy/pattern.h"
+#include "policy/protected_path.h"
 
 namespace credbroker::policy {
 
@@ -58,10 +59,16 @@ struct Credential {
 struct PushRule {
   std::vector<RefPattern> refs;
   std::vector<RefPattern> deny_refs;    // win over every scope of the session
-  std::vector<std::string> deny_paths;  // content checks are not available: pushes to `refs` are refused
+  std::vector<ProtectedPath> deny_paths;  // win over every scope of the session, for pushes to `refs`
+  uint64_t max_push_bytes = 0;            // of the pack; 0 = no limit of the rule's
+  uint64_t max_objects = 0;
+  uint64_t max_blob_bytes = 0;
   bool create = false;
   bool remove = false;  // `delete:`
   bool force = false;
+
+  // Must the pack be read for this rule?
+  bool reads_content() const { return !deny_paths.empty() || max_push_bytes + max_objects + max_blob_bytes != 0; }
 };
 
 struct RepositoryRule {

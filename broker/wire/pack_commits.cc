@@ -67,6 +67,10 @@ class PackCommits::Impl final : public PackSink {
   }
 
   std::size_t commit_count() const { return by_id_.size(); }
+  bool Holds(std::string_view id) const {
+    std::string raw;
+    return IdFromHex(id, &raw) && Find(raw) != nullptr;
+  }
 
   absl::Status Begin(const PackObjectHead& head, Want* want) override {
     const bool commit = head.type == PackType::kCommit;
@@ -159,6 +163,7 @@ absl::Status PackCommits::Finish() { return impl_->Finish(); }
 bool PackCommits::Descends(std::string_view new_id, std::string_view old_id) const {
   return impl_->Descends(new_id, old_id);
 }
+bool PackCommits::Holds(std::string_view id) const { return impl_->Holds(id); }
 std::size_t PackCommits::commit_count() const { return impl_->commit_count(); }
 
 }  // namespace credbroker::wire

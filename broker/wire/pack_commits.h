@@ -46,6 +46,8 @@ class PackCommits {
   // Finish has returned OK. The caller vouches that `old_id` names a commit: one that is not in the pack is known only
   // by name.
   bool Descends(std::string_view new_id, std::string_view old_id) const;
+  // Whether a commit of this id was read. Lower-case hex.
+  bool Holds(std::string_view id) const;
   // Of commits whose ids are known, so far.
   std::size_t commit_count() const;
 

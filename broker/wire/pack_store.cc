@@ -51,7 +51,7 @@ PackStore::PackStore(ObjectFormat format, const PackStoreLimits& limits)
       limits_(limits),
       id_bytes_(format == ObjectFormat::kSha1 ? 20 : 32),
       zlib_(std::make_unique<Zlib>()),
-      stream_(format, limits.stream, *this) {}
+      stream_(format, {.max_objects = limits.max_objects}, *this) {}
 PackStore::~PackStore() = default;
 
 absl::Status PackStore::Begin(const PackObjectHead& head, Want* want) {

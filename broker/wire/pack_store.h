@@ -25,7 +25,7 @@ class ByteStore {
 
 // Going past a limit fails kBodyTooLarge.
 struct PackStoreLimits {
-  PackStreamLimits stream{.max_objects = 500'000};
+  uint64_t max_objects = 500'000;  // beside the limits of a stream
   uint64_t max_work_bytes = uint64_t{16} << 30;             // inflated and rebuilt when objects are read
   std::size_t max_object_bytes = std::size_t{64} << 20;     // of an object that is held: a delta, its base, what is read
   std::size_t max_cached_bytes = std::size_t{32} << 20;     // of contents kept for the deltas that follow

@@ -68,7 +68,7 @@ ErrorCode ReceivePackParser::TakeCommandLine(std::string_view payload) {
     if ((id.size() != 40 && id.size() != 64) || !IsId(id)) return ErrorCode::kBadGitRequest;
     if (shallow_digits_ != 0 && shallow_digits_ != id.size()) return ErrorCode::kBadGitRequest;
     shallow_digits_ = id.size();
-    ++request_.shallow_lines;
+    request_.shallow.emplace_back(id);
     if (limits_.shallow == ShallowLines::kRefuse) Defer(ErrorCode::kShallowPush);
     return ErrorCode::kNone;
   }

@@ -34,7 +34,7 @@ struct PushRequest {
   std::vector<PushCommand> commands;
   std::vector<std::string> capabilities;
   std::vector<std::string> options;
-  std::size_t shallow_lines = 0;
+  std::vector<std::string> shallow;  // commits whose parents the client does not have
   bool probe = false;     // only a flush, which git sends before a chunked push
   bool has_pack = false;  // false if all commands delete
 

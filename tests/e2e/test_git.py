@@ -199,10 +199,28 @@ class Git(Case):
         answer = self.post_push([], raw=b"0000")
         self.assertEqual(answer.status, 200, answer)
 
-    def test_push_certificates_and_shallow_lines_are_refused_S16(self):
+    def test_shallow_lines_pass_where_no_rule_needs_history(self):
+        main = self.world.git.refs()["refs/heads/main"]
+        raw = pkt(f"shallow {main}") + pkt(f"{ZERO} {main} {self.prefix}/s\0 report-status side-band-64k") + b"0000" + EMPTY_PACK
+        answer = self.post_push([], raw=raw)
+        self.assertIn(f"ok {self.prefix}/s".encode(), answer.body)
+        self.git("clone", "-q", "--depth", "1", self.remote, self.work)
+        name = f"{self.prefix}/depth"
+        for text in ("one", "two"):  # the second one is an update, whose every step is in the pack
+            commit = self.commit(text)
+            self.git("push", "-q", "origin", f"HEAD:{name}")
+            self.assertEqual(self.world.git.refs()[name], commit)
+
+    def test_push_certificates_and_a_cut_history_are_refused_S16(self):
         main = self.world.git.refs()["refs/heads/main"]
         cert = pkt(b"push-cert\0 report-status side-band-64k\n") + pkt("certificate version 0.1\n") + pkt("push-cert-end\n") + b"0000"
-        shallow = pkt(f"shallow {main}") + pkt(f"{ZERO} {main} {self.prefix}/s\0 report-status side-band-64k") + b"0000" + EMPTY_PACK
+        # The pack holds the commit of which the client says that it has no parents.
+        self.clone()
+        name = f"{self.prefix}/cut"
+        old, new = self.commit("one"), self.commit("two")
+        self.git("push", "-q", "origin", f"{old}:{name}")
+        pack = self.git("pack-objects", "-q", "--revs", "--stdout", input=f"{new}\n^{old}\n".encode()).out
+        shallow = pkt(f"shallow {new}") + pkt(f"{old} {new} {name}\0 report-status side-band-64k") + b"0000" + pack
         for name, raw in (("cert", cert), ("shallow", shallow), ("no flush", pkt(f"{ZERO} {main} {self.prefix}/x\0 report-status")),
                           ("not pkt-lines", b"zzzz"), ("length 3", b"0003"), ("sha256", pkt(f"{'0' * 64} {'a' * 64} {self.prefix}/y\0 report-status") + b"0000")):
             with self.subTest(name):

@@ -114,7 +114,7 @@ TEST(DecideTest, OnlyProvenFastForwardsPassWithoutForce) {
   const auto rules = Fixture();
   const auto grant = GrantOf({"agent-star"});
   Facts facts = Push("https://github.com/acme/star", "unproven:refs/heads/agent/x");
-  EXPECT_TRUE(PushNeedsAncestry(facts, grant, rules));
+  EXPECT_TRUE(NeedsOfPush(facts, grant, rules).ancestry);
   for (const auto ancestry : {model::RefChange::Ancestry::kUnproven, model::RefChange::Ancestry::kNotApplicable}) {
     facts.git->changes[0].ancestry = ancestry;
     EXPECT_EQ(CodeOf(Decide(facts, grant, rules, TestNow())), "force_not_allowed");
@@ -128,7 +128,7 @@ TEST(DecideTest, OnlyProvenFastForwardsPassWithoutForce) {
 TEST(DecideTest, AncestryIsNotAskedForWhereItCannotMatter) {
   const auto rules = Fixture();
   const auto needs = [&](std::string_view repo, std::string_view changes, std::vector<std::string> scopes) {
-    return PushNeedsAncestry(Push(repo, changes), GrantOf(std::move(scopes)), rules);
+    return NeedsOfPush(Push(repo, changes), GrantOf(std::move(scopes)), rules).ancestry;
   };
   EXPECT_FALSE(needs("https://github.com/acme/star", "create:refs/heads/agent/x", {"agent-star"}));
   EXPECT_FALSE(needs("https://github.com/acme/star", "unproven:refs/heads/main", {"agent-star"}));   // refused anyway
@@ -137,8 +137,9 @@ TEST(DecideTest, AncestryIsNotAskedForWhereItCannotMatter) {
   EXPECT_FALSE(needs("https://github.com/acme/star", "", {"agent-star"}));
   EXPECT_TRUE(
       needs("https://github.com/acme/star", "create:refs/heads/agent/y unproven:refs/heads/agent/x", {"agent-star"}));
-  EXPECT_FALSE(PushNeedsAncestry(Request("GET", "https://github.com/acme/star/info/refs?service=git-receive-pack"),
-                                 GrantOf({"agent-star"}), rules));
+  EXPECT_FALSE(NeedsOfPush(Request("GET", "https://github.com/acme/star/info/refs?service=git-receive-pack"),
+                           GrantOf({"agent-star"}), rules)
+                   .any());
 }
 
 // A path that the edge should have refused is refused here as well (B27).

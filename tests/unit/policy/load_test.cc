@@ -282,7 +282,6 @@ TEST(LoadTest, WarnsOfWhatLoadsAndDoesNotDoWhatItSeemsTo) {
                                              "owner: a, approved_by: b, expires: 2020-01-01}]\n")));
   EXPECT_THAT(rules->warnings(),
               testing::UnorderedElementsAre(HasSubstr("policy.yaml:5:3: scope `a` names no requesters"),
-                                            HasSubstr("content checks are not available"),
                                             HasSubstr("service github claims it")));
   EXPECT_FALSE(rules->exceptions().at("E").ActiveAt(TestNow()));
 }

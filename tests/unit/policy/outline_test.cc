@@ -24,7 +24,15 @@ std::string Sample(std::string pattern) {
 void ExpectEnforced(const model::Grant& grant) {
   const auto rules = Fixture();
   const Outline outline = OutlineOf(grant, *rules, TestNow());
-  const auto ask = [&](const model::Facts& facts) { return CodeOf(Decide(facts, grant, rules, TestNow())); };
+  // A push that touches nothing protected, where a rule asks.
+  const auto ask = [&](model::Facts facts) {
+    const PushNeeds needs = NeedsOfPush(facts, grant, rules);
+    if (needs.content) {
+      facts.git->content.state = model::PushContent::State::kRead;
+      facts.git->content.asked = needs.protected_paths;
+    }
+    return CodeOf(Decide(facts, grant, rules, TestNow()));
+  };
   for (const auto& row : outline.repositories) {
     const std::string repo = base::StrCat("https://", row.hosts.front(), "/", Sample(row.name));
     EXPECT_EQ(ask(Request("POST", repo + "/git-upload-pack")) == "allow", row.fetch) << repo;

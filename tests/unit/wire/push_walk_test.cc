@@ -294,6 +294,50 @@ TEST(PushWalk, FollowsTagsOfTags) {
   EXPECT_EQ(walk.missing(), std::set<std::string>{Raw(std::string(40, '1'))});
 }
 
+TEST(PushWalk, GoesNoFurtherThanItsLimits) {
+  // a/a/a/x, and a commit with two parents that are the host's.
+  PackBuilder builder;
+  std::string tree = Entry("100644", "x", kBlobId);
+  builder.Add(PackBuilder::kBlob, "x");
+  for (int level = 0; level < 3; ++level) {
+    builder.Add(kTree, tree);
+    tree = Entry("40000", "a", IdOf("tree", tree));
+  }
+  builder.Add(kTree, tree);
+  const std::string root = Commit(IdOf("tree", tree));
+  const std::string merge = Commit(IdOf("tree", tree), {CommitId(root), std::string(40, '1'), std::string(40, '2')});
+  builder.Add(PackBuilder::kCommit, root);
+  builder.Add(PackBuilder::kCommit, merge);
+  Pack pack(ObjectFormat::kSha1, builder.Bytes());
+  ASSERT_THAT(pack.read, IsOk());
+  const auto run = [&](const PushWalkLimits& limits) {
+    PushWalk walk(pack.stored(), limits);
+    walk.AddTip(Raw(CommitId(merge)));
+    absl::Status status = ReachAll(walk);
+    Everything watch;
+    if (status.ok()) status = walk.Compare(*pack.store.Find(Raw(CommitId(root))), {}, watch);
+    EXPECT_EQ(watch.paths.contains("a/a/a/x"), status.ok());
+    return status;
+  };
+  EXPECT_THAT(run({}), IsOk());
+  EXPECT_THAT(run({.max_tree_depth = 3}), IsOk());
+  EXPECT_THAT(run({.max_tree_depth = 2}), FailsWith(ErrorCode::kBodyTooLarge));
+  EXPECT_THAT(run({.max_parents = 2}), FailsWith(ErrorCode::kBodyTooLarge));
+  EXPECT_THAT(run({.max_outside = 1}), FailsWith(ErrorCode::kBodyTooLarge));
+  EXPECT_THAT(run({.max_compared = 3}), FailsWith(ErrorCode::kBodyTooLarge));
+}
+
+// Nothing that was rebuilt is kept: each delta is rebuilt from the start of its chain.
+TEST_P(WalkOracle, ReadsTheSameWithoutMemory) {
+  if (!git_.ok()) return;
+  Import(5, 30);
+  const std::string bytes = git_.Git("pack-objects -q --stdout --revs --all --delta-base-offset", "");
+  Pack kept(format(), bytes), poor(format(), bytes, {.max_cached_bytes = 0});
+  ASSERT_THAT(kept.read, IsOk());
+  ASSERT_THAT(poor.read, IsOk());
+  for (uint32_t i = 0; i < kept.store.count(); ++i) EXPECT_EQ(kept.store.id(i), poor.store.id(i));
+}
+
 TEST(PackStore, RefusesWhatGoesPastALimit) {
   const auto read = [](const PackBuilder& builder, const PackStoreLimits& limits) { return Pack(ObjectFormat::kSha1, builder.Bytes(), limits).read; };
   PackBuilder twice;
@@ -306,7 +350,7 @@ TEST(PackStore, RefusesWhatGoesPastALimit) {
   EXPECT_THAT(read(chain, {}), IsOk());
   EXPECT_THAT(read(chain, {.max_delta_depth = 3}), FailsWith(ErrorCode::kBadPack));
   EXPECT_THAT(read(chain, {.max_work_bytes = 100}), FailsWith(ErrorCode::kBodyTooLarge));
-  EXPECT_THAT(read(chain, {.stream = {.max_objects = 4}}), FailsWith(ErrorCode::kBodyTooLarge));
+  EXPECT_THAT(read(chain, {.max_objects = 4}), FailsWith(ErrorCode::kBodyTooLarge));
   PackBuilder wide;
   at = wide.Add(PackBuilder::kBlob, std::string(2000, 'a'));
   wide.AddOffsetDelta(wide.Here() - at, InsertDelta(2000, "b"));

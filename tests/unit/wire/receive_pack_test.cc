@@ -216,7 +216,7 @@ TEST(ReceivePackTest, ShallowLinesCanBeAllowed) {
   const PushLimits limits{.shallow = ShallowLines::kAllow};
   const Parsed run = Parse(PktOf("shallow " + kA) + First(kA, kB, "refs/heads/main") + "0000PACK", limits);
   ASSERT_TRUE(run.result.complete());
-  EXPECT_EQ(run.request.shallow_lines, 1u);
+  EXPECT_EQ(run.request.shallow, std::vector<std::string>{kA});
   EXPECT_EQ(Parse(PktOf("shallow " + std::string(64, 'a')) + First(kA, kB, "refs/heads/main") + "0000PACK", limits)
                 .result.error,
             ErrorCode::kBadGitRequest);
