@@ -18,6 +18,8 @@ using gate::Refusal;
 using model::GitFacts;
 using wire::Framing;
 
+constexpr std::size_t kMaxLfsAnswer = std::size_t{8} << 20;  // of a batch: 1,000 objects
+
 bool IsSafe(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
 
 // Where one reader saw a fault another may see a second request: nothing more is read from such a connection.
@@ -146,6 +148,7 @@ void Exchange::KeepHead() {
 base::Task<ErrorCode> Exchange::ReadGit() {
   GitFacts& git = *request_.facts.git;
   const bool push = IsPush();
+  if (git.lfs.part != model::LfsFacts::Part::kNone) co_return co_await ReadLfs();
   if (!push && git.operation != GitFacts::Operation::kFetch) co_return ErrorCode::kNone;
   const std::string_view type = head_.FindHeader("content-type").value_or("");
   if (type != (push ? "application/x-git-receive-pack-request" : "application/x-git-upload-pack-request")) co_return ErrorCode::kBadGitRequest;
@@ -162,6 +165,33 @@ base::Task<ErrorCode> Exchange::ReadGit() {
   co_return code;
 }
 
+// The LFS server's address as the client has it.
+std::string Exchange::LfsBase() const {
+  const bool https = door_.kind == Door::Kind::kTunnel ? door_.scheme == model::Scheme::kHttps : door_.kind == Door::Kind::kGateway && client_.tls();
+  constexpr std::string_view kLfs = "/info/lfs";
+  const std::string_view path = head_.resource.substr(0, head_.resource.find(kLfs) + kLfs.size());
+  return base::StrCat(https ? "https://" : "http://", head_.host.empty() ? request_.facts.authority.Text(443) : std::string(head_.host), path);
+}
+
+base::Task<ErrorCode> Exchange::ReadLfs() {
+  KeepHead();
+  lfs_ = std::make_unique<LfsCall>(worker_.lfs_links, caller_->grant.session, LfsBase(), request_, worker_.loop.clock().Now());
+  if (request_.facts.git->lfs.part == model::LfsFacts::Part::kObject) {
+    const bool chunked = head_.framing == Framing::kChunked;
+    co_return lfs_->OpenLink(head_.method, chunked ? std::nullopt : std::optional<uint64_t>(head_.content_length));
+  }
+  if (!lfs_->ReadsBody()) co_return ErrorCode::kNone;
+  const std::string_view type = head_.FindHeader("content-type").value_or("");
+  if (!type.starts_with("application/vnd.git-lfs+json") && !type.starts_with("application/json")) co_return ErrorCode::kBadGitRequest;
+  if (head_.expect_continue) client_.Write(wire::kContinueResponse);
+  git_ = std::make_unique<GitBody>(client_, body_, head_.FindHeader("content-encoding").value_or(""), worker_.options);
+  const ErrorCode code = co_await git_->ReadAll();
+  co_return code != ErrorCode::kNone ? code : lfs_->TakeBody(git_->ahead());
+}
+
+// Where the request goes: an LFS link stands for another address.
+const Request& Exchange::Target() const { return lfs_ != nullptr && lfs_->target() != nullptr ? *lfs_->target() : request_; }
+
 base::Task<ErrorCode> Exchange::CheckPush(policy::PushNeeds needs) {
   auto spool = PushSpool::Create(worker_.options.spool_folder, worker_.options.max_spool);
   if (!spool.ok()) co_return base::CodeOf(spool.status());
@@ -176,16 +206,17 @@ base::Task<ErrorCode> Exchange::CheckPush(policy::PushNeeds needs) {
 
 BodyPlan Exchange::PlanBody() const {
   BodyPlan plan{head_.framing, head_.content_length, head_.expect_continue && git_ == nullptr, false};
-  if (git_ == nullptr || (!git_->coded() && spool_ == nullptr)) return plan;
+  const bool rewritten = lfs_ != nullptr && git_ != nullptr;
+  if (git_ == nullptr || (!git_->coded() && spool_ == nullptr && !rewritten)) return plan;
   plan.framing = Framing::kLength;
-  plan.length = git_->ahead().size() + (spool_ == nullptr ? 0 : spool_->size());
+  plan.length = rewritten ? lfs_->body().size() : git_->ahead().size() + (spool_ == nullptr ? 0 : spool_->size());
   plan.drop_coding = true;
   return plan;
 }
 
 base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstreams::Reuse reuse) {
   Relay::Result result;
-  auto connected = co_await worker_.upstreams.Connect(passage.allow(), request_.facts, reuse);
+  auto connected = co_await worker_.upstreams.Connect(passage.allow(), Target().facts, reuse);
   if (!connected.ok()) {
     result.error = base::CodeOf(connected.status());
     result.upstream_silent = false;  // a second try would not help
@@ -193,14 +224,17 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
   }
   UpBody up{PlanBody(), {}, &body_};
   std::string head;
-  const absl::Status written = AppendUpstreamHead(head_, request_, passage, up.plan, &head);
+  const absl::Status written = AppendUpstreamHead(head_, Target(), passage, up.plan, &head, lfs_ == nullptr ? OwnFields() : lfs_->fields());
   if (written.ok()) connected->stream->Write(head);
   base::WipeString(head);
   if (!written.ok()) {
     result.error = base::CodeOf(written);
     co_return result;
   }
-  if (git_ != nullptr) {
+  if (git_ != nullptr && lfs_ != nullptr) {
+    up.ahead = lfs_->body();
+    up.source = nullptr;
+  } else if (git_ != nullptr) {
     up.ahead = git_->TakeAhead();
     if (spool_ != nullptr) up.source = spool_.get();
     if (git_->coded() && spool_ == nullptr) up.source = nullptr;
@@ -209,11 +243,17 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
   if (request_.facts.git && request_.facts.git->operation == GitFacts::Operation::kDiscoverPush) {
     relay.EditAdvertisement({.remove_push_options = true, .add_no_thin = passage.allow()->reads_content});
   }
+  if (request_.facts.git && request_.facts.git->operation == GitFacts::Operation::kDiscoverFetch) {
+    relay.EditAdvertisement({.service = wire::AdvertisementEdits::Service::kUploadPack});
+  }
+  if (lfs_ != nullptr && lfs_->edits_answer()) {
+    relay.EditContent([this](std::string_view answer) { return lfs_->EditAnswer(answer, worker_.gate); }, kMaxLfsAnswer);
+  }
   if (request_.websocket) relay.AllowSwitch(*request_.websocket);
   result = co_await relay.Run();
   if (result.switched) co_await CarrySwitched(passage, *connected->stream, &result);
   result.upstream_silent = result.upstream_silent && connected->reused;
-  if (result.upstream_reusable) worker_.upstreams.Release(request_.facts.authority, *std::move(connected));
+  if (result.upstream_reusable) worker_.upstreams.Release(Target().facts.authority, *std::move(connected));
   co_return result;
 }
 
@@ -294,7 +334,8 @@ base::Task<bool> Exchange::Refuse(Refusal refusal) {
   const bool continues = head_.expect_continue && git_ == nullptr;  // the client waits for a word before its body
   const bool report = IsPush() && git_ != nullptr && CanReport(git_->push()) && !IsLoginRefusal(refusal.code);
   bool keep = head_.keep_alive && !continues && !IsFramingFault(refusal.code);
-  const bool discovery = request_.facts.git && head_.method == "GET";
+  const bool lfs = request_.facts.git && request_.facts.git->lfs.part != model::LfsFacts::Part::kNone;
+  const bool discovery = request_.facts.git && head_.method == "GET" && !lfs;
   if (keep || report) KeepHead();
   if (keep || report) keep = co_await Drain(report ? worker_.options.max_drained : worker_.options.max_refusal_drain) && keep;
   std::string answer;
@@ -304,7 +345,7 @@ base::Task<bool> Exchange::Refuse(Refusal refusal) {
     const Challenge challenge = door_.kind == Door::Kind::kProxy     ? Challenge::kProxy
                                 : door_.kind == Door::Kind::kGateway ? Challenge::kOrigin
                                                                      : Challenge::kNone;
-    AppendRefusal(refusal, discovery ? Audience::kGitText : Audience::kJson, challenge, keep ? wire::Persist::kKeep : wire::Persist::kClose,
+    AppendRefusal(refusal, discovery ? Audience::kGitText : lfs ? Audience::kLfs : Audience::kJson, challenge, keep ? wire::Persist::kKeep : wire::Persist::kClose,
                   head_only, &answer);
   }
   client_.Write(answer);

@@ -7,6 +7,7 @@
 #include "edge/body.h"
 #include "edge/describe.h"
 #include "edge/git_body.h"
+#include "edge/lfs_call.h"
 #include "edge/push_spool.h"
 #include "edge/relay.h"
 #include "edge/reply.h"
@@ -34,6 +35,9 @@ class Exchange {
   absl::Status Adopt(std::string_view token);
   base::ErrorCode CheckCredentials(const model::Facts& facts);
   base::Task<base::ErrorCode> ReadGit();
+  base::Task<base::ErrorCode> ReadLfs();
+  std::string LfsBase() const;
+  const Request& Target() const;
   base::Task<base::ErrorCode> CheckPush(policy::PushNeeds needs);
   base::Task<bool> Forward(gate::Passage passage);
   base::Task<Relay::Result> SendOnce(const gate::Passage& passage, Upstreams::Reuse reuse);
@@ -59,6 +63,7 @@ class Exchange {
   Request request_;
   BodySource body_;
   std::unique_ptr<GitBody> git_;       // a git body that is read before the decision
+  std::unique_ptr<LfsCall> lfs_;       // an LFS request
   std::unique_ptr<PushSpool> spool_;   // its pack, when a rule must read it
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/macros.h"
 #include "base/text.h"
+#include "reveal/secret_reveal.h"
 #include "rewrite/place.h"
 #include "token/claims.h"
 #include "token/placeholder.h"
@@ -92,7 +93,7 @@ void AppendScrubbed(const Header& field, const gate::Lease* lease, std::string* 
 }  // namespace
 
 absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& request, const gate::Passage& passage,
-                                const BodyPlan& body, std::string* out) {
+                                const BodyPlan& body, std::string* out, OwnFields own) {
   const model::Allow& allow = passage.allow();
   const gate::Lease* lease = passage.lease();
   const bool in_query = lease != nullptr && allow->credential->placement.kind == model::Placement::Kind::kQuery;
@@ -108,13 +109,15 @@ absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& re
   if (in_query) base::WipeString(resource);
   const uint16_t default_port = request.facts.scheme == model::Scheme::kHttps ? 443 : 80;
   wire::AppendHeader("host", request.facts.authority.Text(default_port), out);
-  if (lease != nullptr && !in_query) RETURN_IF_ERROR(rewrite::AppendCredentialHeader(allow->credential->placement, lease->secret, out));
+  const auto is_own = [own](std::string_view name) { return std::any_of(own.begin(), own.end(), [&](const auto& f) { return EqualsToken(f.first, name); }); };
+  for (const auto& [name, value] : own) wire::AppendHeader(name, value.Reveal(base::SecretReveal()), out);
+  if (lease != nullptr && !in_query && !is_own("authorization")) RETURN_IF_ERROR(rewrite::AppendCredentialHeader(allow->credential->placement, lease->secret, out));
 
   const std::string_view connection = head.FindHeader("connection").value_or("");
   const std::string granted = lease == nullptr ? std::string() : rewrite::PlacedHeaderName(allow->credential->placement);
   for (const Header& field : head.headers) {
     if (request.websocket && wire::IsWebSocketHeader(field.name)) continue;
-    if (GoesOn(field, connection, granted, allow, body)) wire::AppendHeader(field.name, field.value, out);
+    if (!is_own(field.name) && GoesOn(field, connection, granted, allow, body)) wire::AppendHeader(field.name, field.value, out);
   }
   // Identity only: in a coded answer the credential could come back unseen.
   if (lease != nullptr) wire::AppendHeader("accept-encoding", "identity", out);

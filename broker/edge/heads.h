@@ -1,8 +1,11 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "base/secret.h"
 #include "edge/describe.h"
 #include "gate/passage.h"
 #include "wire/http_head.h"
@@ -19,13 +22,17 @@ struct BodyPlan {
   bool drop_coding = false;  // the body is sent decoded
 };
 
+// Fields that the upstream itself gave for this very request: written as they are, in place of what the client sent by those
+// names. One of them that logs in stands in place of the credential.
+using OwnFields = std::span<const std::pair<std::string, base::Secret>>;
+
 // Appends the upstream's request head with the credential in its one place. Needs the passage: without intent and lease
 // there is nothing to inject. Left out: hop-by-hop and Proxy-* fields, forwarding fields; tokens of ours wherever they
 // are; on a managed host every credential field, and codings in which the credential could come back unseen. A WebSocket's
 // handshake is written anew, without extensions: in compressed frames the credential could come back unseen. The caller wipes `out`.
 // Fails kSecretInvalid for a value that cannot stand in its place.
 absl::Status AppendUpstreamHead(const wire::RequestHead& head, const Request& request, const gate::Passage& passage,
-                                const BodyPlan& body, std::string* out);
+                                const BodyPlan& body, std::string* out, OwnFields own = {});
 
 // How the answer's body goes to the client.
 struct ReplyPlan {

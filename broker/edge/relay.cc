@@ -126,11 +126,14 @@ bool Relay::BeginAnswer(const wire::ResponseHead& head) {
     }
     scrubber_.emplace(lease->scrub);
   }
-  const bool advertises = head.FindHeader("content-type").value_or("") == "application/x-git-receive-pack-advertisement";
+  const bool fetch = edits_ && edits_->service == wire::AdvertisementEdits::Service::kUploadPack;
+  const bool advertises = head.FindHeader("content-type").value_or("") ==
+                          (fetch ? "application/x-git-upload-pack-advertisement" : "application/x-git-receive-pack-advertisement");
   if (edits_ && head.status == 200 && has_body && advertises) advertisement_.emplace(*edits_);
 
+  holds_ = edit_ != nullptr && head.status == 200 && has_body;
   reply_.framing = head.framing;
-  if (head.framing == Framing::kUntilClose || advertisement_) reply_.framing = Framing::kChunked;  // its length is ours to tell
+  if (head.framing == Framing::kUntilClose || advertisement_ || holds_) reply_.framing = Framing::kChunked;  // its length is ours to tell
   const bool plain_end = reply_.framing == Framing::kChunked && client_.http_1_0;
   if (plain_end) reply_.framing = Framing::kUntilClose;
   reply_.close = !client_.keep_alive || plain_end || !up_done_;
@@ -159,7 +162,17 @@ bool Relay::SendDown(std::string_view content) {
   return io == Io::kOk;
 }
 
+// The whole of a held answer, as it may be read.
+bool Relay::SendHeld() {
+  auto edited = edit_(held_);
+  base::WipeString(held_);
+  if (!edited.ok()) return false;
+  std::string scrubbed;
+  return SendDown(scrubber_ ? scrubber_->Filter(*edited, &scrubbed) : std::string_view(*edited));
+}
+
 bool Relay::FinishDown() {
+  if (holds_ && !SendHeld()) return false;
   if (scrubber_) {
     std::string rest;
     scrubber_->Finish(&rest);
@@ -178,7 +191,7 @@ Relay::Progress Relay::StepBody() {
   switch (reply_source_->Next(&piece)) {
     case BodySource::Step::kWait:
       // A slow stream: what there is goes out at once, the head first.
-      if (!head_.empty()) {
+      if (!head_.empty() && !holds_) {
         client_.stream.Write(head_);
         head_.clear();
         result_.answered = true;
@@ -189,6 +202,12 @@ Relay::Progress Relay::StepBody() {
       down_done_ = true;
       return FinishDown() ? Progress::kFinished : Fail(ErrorCode::kUpstreamMalformed);
     case BodySource::Step::kPiece: break;
+  }
+  if (holds_) {
+    if (held_.size() + piece.size() > max_held_) return Fail(ErrorCode::kUpstreamMalformed);
+    held_.append(piece);
+    reply_source_->Take();
+    return Progress::kMoved;
   }
   std::string edited, scrubbed;
   if (advertisement_) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "base/task.h"
 #include "edge/body.h"
 #include "edge/heads.h"
@@ -52,6 +54,12 @@ class Relay {
   Relay(ClientSide client, net::Stream& upstream, UpBody body, const gate::Passage& passage, const EdgeOptions& options);
   // Edits git's push advertisement on its way (wire/advertisement.h).
   void EditAdvertisement(const wire::AdvertisementEdits& edits) { edits_ = edits; }
+  // Holds a 200 answer's content back, at most `max_bytes` (then kUpstreamMalformed), and sends what `edit` makes of it.
+  using Edit = std::function<absl::StatusOr<std::string>(std::string_view)>;
+  void EditContent(Edit edit, std::size_t max_bytes) {
+    edit_ = std::move(edit);
+    max_held_ = max_bytes;
+  }
   // Takes a 101 that fits `ask`, which outlives the relay; otherwise each 101 is a fault of the upstream.
   void AllowSwitch(const wire::WebSocketAsk& ask) { ask_ = &ask; }
 
@@ -67,6 +75,7 @@ class Relay {
   void Switch(const wire::ResponseHead& head);
   Progress StepBody();
   bool SendDown(std::string_view content);
+  bool SendHeld();
   bool FinishDown();
   Progress Fail(base::ErrorCode code);
   unsigned ClientInterest() const;
@@ -79,6 +88,10 @@ class Relay {
   const EdgeOptions& options_;
   std::optional<wire::AdvertisementEdits> edits_;
   const wire::WebSocketAsk* ask_ = nullptr;
+  Edit edit_;
+  std::size_t max_held_ = 0;
+  bool holds_ = false;
+  std::string held_;  // content for edit_
 
   Result result_;
   bool up_done_ = false;

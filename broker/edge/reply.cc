@@ -3,6 +3,7 @@
 #include "audit/canonical.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "wire/lfs.h"
 
 namespace credbroker::edge {
 namespace {
@@ -47,10 +48,13 @@ void AppendRefusal(const gate::Refusal& refusal, Audience audience, Challenge ch
     extra += "www-authenticate: Basic realm=\"credbroker\"\r\n";
   }
   if (status == 503) extra += "retry-after: 1\r\n";
-  const bool json = audience == Audience::kJson;
-  const std::string body = json ? JsonBody(entry, refusal) : RefusalText(refusal);
+  std::string body = audience == Audience::kGitText ? RefusalText(refusal) : JsonBody(entry, refusal);
+  if (audience == Audience::kLfs) body = wire::LfsRefusal(RefusalText(refusal), body);
+  const std::string_view type = audience == Audience::kJson   ? "application/json"
+                                : audience == Audience::kLfs ? "application/vnd.git-lfs+json"
+                                                             : "text/plain; charset=utf-8";
   std::string answer;
-  wire::AppendResponse(status, json ? "application/json" : "text/plain; charset=utf-8", body, persist, extra, &answer);
+  wire::AppendResponse(status, type, body, persist, extra, &answer);
   if (head_only) answer.resize(answer.size() - body.size());
   *out += answer;
 }

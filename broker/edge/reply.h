@@ -13,6 +13,7 @@ namespace credbroker::edge {
 
 enum class Audience {
   kJson,      // {"error":{"code","reason","rule","request_id","next_step"}}
+  kLfs,       // the same with a `message`, which git-lfs prints
   kGitText,   // git's discovery: text/plain, which git prints after `remote:`
 };
 

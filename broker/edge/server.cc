@@ -88,7 +88,7 @@ class OneLoopServer final : public Server {
     gate_.emplace(board_, *ledger_, *leases_, ledger_wait_, clock_, gate::GateOptions());
     sockets_.emplace(loop_, *gate_, base::StrCat(options_.data_dir, "/", kSocketsFolder),
                      [this](net::Accepted accepted, std::shared_ptr<SessionSocket> socket) { AcceptAt(std::move(accepted), std::move(socket)); });
-    worker_.emplace(Worker{loop_, *gate_, *upstreams_, *leaves_, connections_, options_.limits});
+    worker_.emplace(Worker{loop_, *gate_, *upstreams_, *leaves_, connections_, options_.limits, lfs_links_});
     return absl::OkStatus();
   }
 
@@ -220,6 +220,7 @@ class OneLoopServer final : public Server {
   std::optional<LeafSource> leaves_;
   std::optional<gate::Gate> gate_;
   Connections connections_;
+  const LfsLinks lfs_links_;
   std::size_t unauthenticated_ = 0;
   uint64_t turned_away_ = 0;
   absl::Duration told_of_overload_ = -absl::InfiniteDuration();

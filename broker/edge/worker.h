@@ -2,6 +2,7 @@
 
 #include "edge/connections.h"
 #include "edge/leaf_source.h"
+#include "edge/lfs_links.h"
 #include "edge/options.h"
 #include "edge/upstream.h"
 #include "gate/gate.h"
@@ -17,6 +18,7 @@ struct Worker {
   LeafSource& leaves;
   Connections& connections;
   const EdgeOptions& options;
+  const LfsLinks& lfs_links;
 };
 
 }  // namespace credbroker::edge

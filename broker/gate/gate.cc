@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "model/target.h"
 #include "policy/decide.h"
+#include "policy/lfs.h"
 
 namespace credbroker::gate {
 namespace {
@@ -95,6 +96,13 @@ ErrorCode Gate::CheckAllow(const Caller& caller, const Facts& facts, const model
 std::span<const model::Placement> Gate::Places(const model::Authority& authority) {
   const policy::Service* service = state().rules->FindService(authority).service;
   return service == nullptr ? std::span<const model::Placement>() : std::span<const model::Placement>(service->places);
+}
+
+bool Gate::MayStoreLfs(const model::Authority& host, model::Scheme scheme, const model::Authority& storage) {
+  const policy::Service* service = state().rules->FindService(host).service;
+  if (service == nullptr) return false;
+  const policy::LfsStorage found = policy::StorageOf(*service, storage);
+  return found != policy::LfsStorage::kRefused && (scheme == model::Scheme::kHttps || (found == policy::LfsStorage::kOwn && service->plain_http));
 }
 
 policy::PushNeeds Gate::NeedsOfPush(const Caller& caller, const Facts& facts) {

@@ -86,6 +86,9 @@ class Gate {
   // Where the credentials of the host's service go: a token may stand there too. Good until the next call of any kind.
   std::span<const model::Placement> Places(const model::Authority& authority);
 
+  // Whether objects of an LFS server on `host` may lie on `storage`, as its service's policy says.
+  bool MayStoreLfs(const model::Authority& host, model::Scheme scheme, const model::Authority& storage);
+
   // What must be found out of a push before Open (policy/decide.h).
   policy::PushNeeds NeedsOfPush(const Caller& caller, const model::Facts& facts);
 

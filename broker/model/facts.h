@@ -44,6 +44,15 @@ struct PushContent {
   base::ErrorCode paths_fault = base::ErrorCode::kNone;  // why the changed paths are not known
 };
 
+// What an LFS request asks beside its operation.
+struct LfsFacts {
+  enum class Part { kNone, kBatch, kLocks, kVerifyLocks, kUnlock, kObject };
+  Part part = Part::kNone;
+  bool force = false;                // unlock what somebody else has locked
+  uint64_t largest = 0, total = 0;   // bytes of the objects to upload
+  std::optional<Authority> storage;  // kObject: where the object lies; judged beside the request's own host
+};
+
 struct GitFacts {
   enum class Operation {
     kDiscoverFetch,  // GET info/refs?service=git-upload-pack
@@ -51,12 +60,16 @@ struct GitFacts {
     kFetch,          // POST git-upload-pack
     kPush,           // POST git-receive-pack; no changes = the flush-only probe
     kReadBase,       // POST git-upload-pack by the edge itself, for a push whose content a rule compares: `changes` are its own
+    kLfsRead,        // LFS: a batch of downloads, a download, a list of locks
+    kLfsWrite,       // LFS: a batch of uploads, an upload, its check, a lock: `changes` names the one ref that it is for
+    kLfsCheck,       // LFS: whether locks stand in a push's way
     kUnsupported,    // dumb HTTP, upload-archive
   };
   Operation operation = Operation::kUnsupported;
   std::string repository;  // the path in front of the git part, without leading slash and final `.git`
   std::vector<RefChange> changes;
   PushContent content;  // kPush
+  LfsFacts lfs;
 };
 
 // What one request asks, canonical: the only thing about a request that Decide sees.

@@ -21,6 +21,39 @@ bool IsUnreserved(int c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
+// `/objects/batch`, `/locks`, `/locks/verify`, `/locks/ID/unlock`, `/objects/OID` behind `info/lfs`.
+void DescribeLfs(std::string_view method, std::string_view part, std::optional<std::string_view> query, GitFacts* git) {
+  using Operation = GitFacts::Operation;
+  using Part = LfsFacts::Part;
+  const auto is = [&](Part which, Operation operation) {
+    git->lfs.part = which;
+    git->operation = operation;
+  };
+  const bool post = method == "POST" && !query;
+  if (part == "/objects/batch" && post) return is(Part::kBatch, Operation::kLfsRead);
+  if (part == "/locks" && post) return is(Part::kLocks, Operation::kLfsWrite);
+  if (part == "/locks" && method == "GET") return is(Part::kLocks, Operation::kLfsRead);
+  if (part == "/locks/verify" && post) return is(Part::kVerifyLocks, Operation::kLfsCheck);
+  constexpr std::string_view kObjects = "/objects/", kLocks = "/locks/", kUnlock = "/unlock";
+  if (part.starts_with(kObjects) && part != "/objects/batch" && part.find('/', kObjects.size()) == std::string_view::npos && query) {
+    return is(Part::kObject, method == "GET" || method == "HEAD" ? Operation::kLfsRead : Operation::kLfsWrite);
+  }
+  if (!part.starts_with(kLocks) || !part.ends_with(kUnlock) || !post || part.size() <= kLocks.size() + kUnlock.size()) return;
+  const std::string_view id = part.substr(kLocks.size(), part.size() - kLocks.size() - kUnlock.size());
+  if (id.find('/') == std::string_view::npos) is(Part::kUnlock, Operation::kLfsWrite);
+}
+
+// Where in the path a repository's own files begin that only dumb HTTP asks for (`x.git/HEAD`, `x.git/objects/...`), or npos.
+std::size_t FindDumb(std::string_view path) {
+  const std::size_t git = path.find(".git/");
+  if (git == std::string_view::npos || git < 2) return std::string_view::npos;
+  const std::string_view rest = path.substr(git + 5);
+  for (const std::string_view name : {"HEAD", "objects", "info", "refs", "config", "packed-refs", "hooks", "logs"}) {
+    if (rest == name || (rest.starts_with(name) && rest.substr(name.size()).starts_with('/'))) return git + 4;
+  }
+  return std::string_view::npos;
+}
+
 // RFC 3986 pchar without `;`, `%` and with `/`.
 bool IsPathByte(char c) { return IsUnreserved(c) || std::string_view("/!$&'()*+,=:@").find(c) != std::string_view::npos; }
 
@@ -65,7 +98,7 @@ absl::Status CheckPath(std::string_view path) {
 
 std::optional<GitFacts> DescribeGit(std::string_view method, std::string_view path, std::optional<std::string_view> query) {
   using Operation = GitFacts::Operation;
-  constexpr std::string_view kRefs = "/info/refs", kUpload = "/git-upload-pack", kReceive = "/git-receive-pack", kArchive = "/git-upload-archive";
+  constexpr std::string_view kRefs = "/info/refs", kUpload = "/git-upload-pack", kReceive = "/git-receive-pack", kArchive = "/git-upload-archive", kLfs = "/info/lfs";
   GitFacts git;
   std::string_view suffix;
   if (path.ends_with(kRefs)) {
@@ -81,6 +114,11 @@ std::optional<GitFacts> DescribeGit(std::string_view method, std::string_view pa
     if (method == "POST" && !query) git.operation = Operation::kPush;
   } else if (path.ends_with(kArchive)) {
     suffix = kArchive;
+  } else if (const std::size_t lfs = path.find(kLfs); lfs != std::string_view::npos) {
+    suffix = path.substr(lfs);
+    DescribeLfs(method, suffix.substr(kLfs.size()), query, &git);
+  } else if (const std::size_t dumb = FindDumb(path); dumb != std::string_view::npos) {
+    suffix = path.substr(dumb);
   } else {
     return std::nullopt;
   }

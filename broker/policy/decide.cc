@@ -6,6 +6,8 @@
 #include "base/str.h"
 #include "model/target.h"
 #include "policy/catalogue.h"
+#include "policy/lfs.h"
+#include "policy/matching.h"
 #include "policy/narrow.h"
 #include "policy/push.h"
 
@@ -27,25 +29,6 @@ using model::GitFacts;
 using model::Grant;
 using GitOperation = model::GitFacts::Operation;
 using RulesPointer = std::shared_ptr<const RuleSet>;
-
-bool Holds(const std::vector<std::string>& list, std::string_view text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
-}
-
-bool IsWriting(std::string_view method) { return method != "GET" && method != "HEAD" && method != "OPTIONS"; }
-
-const EndpointRow* FindRow(const std::vector<EndpointRow>& rows, std::string_view method, std::string_view path) {
-  for (const EndpointRow& row : rows) {
-    if (Holds(row.methods, method) && row.path.Matches(path)) return &row;
-  }
-  return nullptr;
-}
-
-bool EgressTakes(const EgressRule& rule, std::string_view method, std::string_view path) {
-  return Holds(rule.methods, method) &&
-         (rule.paths.empty() ||
-          std::any_of(rule.paths.begin(), rule.paths.end(), [&](const PathPattern& p) { return p.Matches(path); }));
-}
 
 // One judgement of one request. `phases` and `labels` are those that the grant counts as having.
 class Judge {
@@ -215,16 +198,29 @@ class Judge {
   Decision Git(const GitFacts& git) {
     if (!match_.host->git || git.operation == GitOperation::kUnsupported) return Refuse(ErrorCode::kGitNotSupported);
     repository_ = git.repository;
-    const bool fetch = git.operation == GitOperation::kFetch || git.operation == GitOperation::kDiscoverFetch;
+    const bool lfs = git.lfs.part != model::LfsFacts::Part::kNone;
+    const bool fetch = git.operation == GitOperation::kLfsRead || git.operation == GitOperation::kFetch || git.operation == GitOperation::kDiscoverFetch;
     const std::string_view effect = fetch ? "read" : "push";
     const Candidates rules = FindRules();
     if (rules.empty()) return Refuse(ErrorCode::kRepositoryNotAllowed, "default-deny", effect);
+    if (lfs) return Lfs(git, rules);
     if (!fetch) return Push(git, rules);
     for (const ScopedRule& scoped : rules) {
       if (scoped.rule->fetch)
         return Permit(scoped.scope, scoped.rule->rule + "/git.fetch", effect, GitUse(*scoped.rule));
     }
     return Refuse(ErrorCode::kFetchNotAllowed, rules.front().rule->rule, effect);
+  }
+
+  Decision Lfs(const GitFacts& git, const Candidates& rules) {
+    PushVerdict verdict = JudgeLfs(rules, *match_.service, git, grant_.session);
+    ref_ = std::move(verdict.ref);
+    const RepositoryRule* by = verdict.by.rule;
+    std::string rule = by == nullptr ? "default-deny" : base::StrCat(by->rule, "/", verdict.rule_part);
+    if (verdict.code != ErrorCode::kNone) return Refuse(verdict.code, std::move(rule), verdict.effect_class);
+    // What lies elsewhere is reached with what the host gave for it.
+    const bool elsewhere = git.lfs.storage && StorageOf(*match_.service, *git.lfs.storage) == LfsStorage::kListed;
+    return Permit(verdict.by.scope, std::move(rule), verdict.effect_class, elsewhere ? nullptr : GitUse(*by));
   }
 
   Decision Push(const GitFacts& git, const Candidates& rules) {

@@ -126,9 +126,9 @@ bool Loader::Claim(std::map<std::string, const YamlNode*>* seen, const YamlNode&
   return false;
 }
 
-std::vector<model::HostPattern> Loader::Hosts(const MapReader& map, bool plain_http) {
+std::vector<model::HostPattern> Loader::Hosts(const MapReader& map, bool plain_http, std::string_view key) {
   std::vector<model::HostPattern> out;
-  for (const YamlNode* item : map.Texts("hosts")) {
+  for (const YamlNode* item : map.Texts(key)) {
     const auto pattern = model::HostPattern::Parse(item->text);
     if (!pattern.ok()) {
       problems_.Add(*item,

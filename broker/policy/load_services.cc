@@ -91,7 +91,7 @@ const PresetInfo* FindPreset(Preset preset) {
 
 void Loader::LoadService(const YamlNode& name, const YamlNode& node) {
   MapReader map(node, base::StrCat("service ", QuotedText(name.text)),
-                {"preset", "hosts", "api_prefix", "addresses", "upstream_ca", "plain_http"}, &problems_);
+                {"preset", "hosts", "api_prefix", "addresses", "upstream_ca", "plain_http", "lfs_hosts"}, &problems_);
   Service service;
   service.name = name.text;
   if (const std::optional<std::string> preset = map.Text("preset")) {
@@ -106,6 +106,7 @@ void Loader::LoadService(const YamlNode& name, const YamlNode& node) {
   }
   service.plain_http = map.Allow("plain_http", false);
   service.upstream = Upstream(map, base::StrCat("service ", name.text));
+  service.lfs_hosts = Hosts(map, false, "lfs_hosts");
   AddServiceHosts(map, &service);
   ClaimHosts(name, service);
   parts_.services.emplace(name.text, std::move(service));

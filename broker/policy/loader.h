@@ -26,7 +26,7 @@ class Loader {
   void ParseDocuments();
   void CollectMap(const YamlNode& root, std::string_view key, Section* section);
   bool Claim(std::map<std::string, const YamlNode*>* seen, const YamlNode& name, std::string_view what);
-  std::vector<model::HostPattern> Hosts(const MapReader& map, bool plain_http);
+  std::vector<model::HostPattern> Hosts(const MapReader& map, bool plain_http, std::string_view key = "hosts");
   model::Upstream Upstream(const MapReader& map, std::string id);
   std::string Attachment(const YamlNode& name);
   std::vector<std::string> Methods(const MapReader& map);

@@ -39,7 +39,9 @@ bool Permits(const model::Narrowing& narrowing, const model::Facts& facts, std::
   if (!PermitsHost(narrowing, facts.authority)) return false;
   if (facts.kind == model::Facts::Kind::kConnect) return true;
   if (!PermitsMethod(narrowing, facts.method) || !PermitsRepository(narrowing, repository)) return false;
-  if (narrowing.refs.empty() || !facts.git || facts.git->operation != model::GitFacts::Operation::kPush) return true;
+  using Operation = model::GitFacts::Operation;
+  const bool writes = facts.git && (facts.git->operation == Operation::kPush || facts.git->operation == Operation::kLfsWrite);
+  if (narrowing.refs.empty() || !writes) return true;
   for (const model::RefChange& change : facts.git->changes) {
     const bool named = std::any_of(narrowing.refs.begin(), narrowing.refs.end(), [&](const std::string& entry) {
       const auto pattern = RefPattern::Parse(entry);

@@ -42,6 +42,7 @@ struct Service {
   std::vector<ServiceHost> hosts;
   bool plain_http = false;
   model::Upstream upstream;
+  std::vector<model::HostPattern> lfs_hosts;  // that hold its LFS objects, beside its own
   std::vector<model::Placement> places;  // where its credentials go, each once: the sandbox's token may stand there too
 };
 

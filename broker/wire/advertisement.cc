@@ -11,6 +11,7 @@ namespace {
 
 // body := PKT("# service=git-receive-pack" LF) flush [ PKT("version 1" LF) ] PKT(id SP ref NUL capabilities LF) *refs
 // flush An empty repository has the ref name `capabilities^{}`.
+// version 2 := [ PKT("# service=git-upload-pack" LF) flush ] PKT("version 2" LF) *PKT(capability [ "=" words ] LF) flush
 
 absl::Status Malformed(const char* detail) { return base::Error(base::ErrorCode::kUpstreamMalformed, detail); }
 
@@ -61,20 +62,58 @@ absl::Status AdvertisementFilter::Feed(std::string_view in, std::string* out) {
   return absl::OkStatus();
 }
 
+// One line of version 2's offer.
+void AdvertisementFilter::TakeOffer(std::string_view payload, std::string_view raw, std::string* out) {
+  const std::string_view line = ChompLine(payload);
+  if (IsCapability(line, "bundle-uri")) return;
+  if (!line.starts_with("fetch=")) {
+    out->append(raw);
+    return;
+  }
+  std::string kept;
+  std::string_view words = line.substr(6);
+  while (!words.empty()) {
+    const std::size_t space = std::min(words.find(' '), words.size());
+    const std::string_view word = words.substr(0, space);
+    words.remove_prefix(std::min(space + 1, words.size()));
+    if (word != "packfile-uris" && !word.empty()) base::StrAppend(&kept, kept.empty() ? "=" : " ", word);
+  }
+  AppendPkt(base::StrCat("fetch", kept, payload.ends_with('\n') ? "\n" : ""), out);
+}
+
 absl::Status AdvertisementFilter::TakePkt(const Pkt& pkt, std::string_view raw, std::string* out) {
+  const bool fetch = edits_.service == AdvertisementEdits::Service::kUploadPack;
+  const std::string_view line = pkt.kind == PktKind::kData ? ChompLine(pkt.payload) : std::string_view();
+  // Refs are behind it in versions 0 and 1, which have neither.
+  if (fetch && state_ == State::kFirstRef && line != "version 2") state_ = State::kRest;
   switch (state_) {
     case State::kService:
-      if (pkt.kind != PktKind::kData || ChompLine(pkt.payload) != "# service=git-receive-pack") {
+      if (fetch && line.starts_with("ERR ")) {
+        state_ = State::kRest;
+        break;
+      }
+      if (line != (fetch ? "# service=git-upload-pack" : "# service=git-receive-pack") && !(fetch && line == "version 2")) {
         return Malformed("the advertisement is for another service");
       }
-      state_ = State::kServiceFlush;
+      state_ = line == "version 2" ? State::kOffer : State::kServiceFlush;
       break;
     case State::kServiceFlush:
       if (pkt.kind != PktKind::kFlush) return Malformed("no flush behind the service line");
       state_ = State::kFirstRef;
       break;
+    case State::kOffer:
+      if (pkt.kind == PktKind::kData) {
+        TakeOffer(pkt.payload, raw, out);
+        return absl::OkStatus();
+      }
+      state_ = State::kRest;
+      break;
+    case State::kRest: break;
     case State::kFirstRef:
-    case State::kRest:
+      if (fetch) {
+        state_ = State::kOffer;
+        break;
+      }
       if (pkt.kind != PktKind::kData) return Malformed("no ref in the advertisement");
       return TakeFirstRef(pkt.payload, raw, out);
   }

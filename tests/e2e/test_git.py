@@ -249,7 +249,39 @@ class Git(Case):
                                  ("GET", "/acme/web.git/info/refs?service=git-upload-archive"),
                                  ("GET", "/acme/web.git/info/refs?service=git-upload-pack&service=git-receive-pack")):
                 answer = channel.request(method, path, host, ["Content-Length: 0"] if method == "POST" else [])
-                self.assertIn(answer.status, (400, 403), (path, answer))
+                self.assertEqual(answer.status, 403, (path, answer))
+                self.assertRegex(answer.body, rb"git_not_supported|\"code\":2117")
+
+    def test_other_ways_out_of_a_repository_have_an_answer(self):
+        """deploy/README.md, `Git: what is offered`: each row of the table that says no."""
+        host = self.remote.split("/")[2]
+        before = self.world.git.access_log().count("\n")
+        with tunnel(self.world, self.token, "git.test") as channel:
+            for path, code in (("/acme/web.wiki.git/info/refs?service=git-upload-pack", "repository_not_allowed"),
+                               ("/acme/web.git/archive/main.tar.gz", "no_rule"), ("/acme/web/archive/refs/heads/main.zip", "no_rule"),
+                               ("/acme/web/releases/download/v1/x.bin", "no_rule"), ("/acme/web/raw/main/README.md", "no_rule"),
+                               ("/acme/web.git/objects/00/0000", "git_not_supported"), ("/acme/web.git/refs/heads/main", "git_not_supported"),
+                               ("/acme/web.git/config", "git_not_supported")):
+                with self.subTest(path=path):
+                    answer = channel.request("GET", path, host)
+                    self.assertEqual(answer.status, 403, answer)
+                    self.assertIn(code.encode() if b"{" not in answer.body else f'"code":{harness.CODES[code]}'.encode(), answer.body)
+        for name in ("gist.git.test", "codeload.git.test", "uploads.git.test"):
+            answer = self.world.json("policy", "explain", "--scope", "web-agent", "--url", f"https://{name}/x")
+            self.assertEqual(answer["reason_code"], "host_not_allowed")
+        self.assertEqual(self.world.git.access_log().count("\n"), before)
+
+    def test_addresses_on_other_hosts_are_not_offered(self):
+        """bundle-uri and packfile-uris hand out URLs that no rule has judged."""
+        self.world.git.git("acme/web", "config", "uploadpack.advertiseBundleURIs", "true")
+        self.world.git.git("acme/web", "config", "uploadpack.blobPackfileUri", f"{'a' * 40} {'b' * 40} https://evil.test/x")
+        with tunnel(self.world, self.token, "git.test") as channel:
+            offer = channel.request("GET", "/acme/web.git/info/refs?service=git-upload-pack", self.remote.split("/")[2], ["Git-Protocol: version=2"])
+        self.world.git.git("acme/web", "config", "--unset", "uploadpack.blobPackfileUri")
+        self.assertIn(b"version 2", offer.body)
+        self.assertIn(b"fetch=shallow", offer.body)
+        self.assertNotRegex(offer.body, rb"bundle-uri|packfile-uris")
+        self.clone()
 
     def test_gateway_by_insteadOf(self):
         gateway = f"http://127.0.0.1:{self.world.broker.ports['gateway']}/{self.remote.split('/')[2]}/"

@@ -70,6 +70,7 @@ http {{
       fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param REMOTE_USER $remote_user; fastcgi_param REMOTE_ADDR $remote_addr;
       fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding; fastcgi_param GIT_PROTOCOL $http_git_protocol;
     }}
+    location ~ /info/lfs/ {{ proxy_pass http://127.0.0.1:{lfs_port}; proxy_set_header Host $http_host; }}
   }}
   server {{
     listen 127.0.0.1:{port} ssl; server_name api.test; default_type application/json;
@@ -88,14 +89,15 @@ class GitHost:
         self.folder, self.processes = folder, []
         folder.mkdir()
         folder.chmod(0o755)
-        with socket.socket() as s:
+        with socket.socket() as s, socket.socket() as lfs:
             s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+            lfs.bind(("127.0.0.1", 0))
+            self.port, self.lfs_port = s.getsockname()[1], lfs.getsockname()[1]  # nobody serves LFS unless a test does
         hashed = run("openssl", "passwd", "-apr1", "-stdin", input=git_secret.encode()).decode().strip()
         (folder / "users").write_text(f"bot:{hashed}\n")
         user = pwd.getpwuid(os.geteuid()).pw_name
         (folder / "nginx.conf").write_text(NGINX.format(
-            dir=folder, cert=cert, key=key, port=self.port, user=f"user {user};" if os.geteuid() == 0 else "",
+            dir=folder, cert=cert, key=key, port=self.port, lfs_port=self.lfs_port, user=f"user {user};" if os.geteuid() == 0 else "",
             api="Bearer " + api_secret.replace("\\", "\\\\").replace("'", "\\'")))
         self.make_repository("acme/web")
         nginx = shutil.which("nginx") or "/usr/sbin/nginx"

@@ -98,6 +98,9 @@ REVEAL_FILES = {
     "broker/control/convert.cc": "a new token's text goes into the one answer that carries it",
     "broker/edge/ledger_key.cc": "the edge's own ledger key",
     "broker/edge/broker_link.cc": "a sealed lease is opened",
+    "broker/edge/lfs_links.cc": "a sealed LFS link is opened",
+    "broker/edge/lfs_call.cc": "its signed query goes into the one request that it is for",
+    "broker/edge/heads.cc": "its fields go into the head of that request",
 }
 REVEAL_LINKS = REVEAL_ROOMS + ("broker/CMakeLists.txt", "broker/control/", "broker/edge/")
 

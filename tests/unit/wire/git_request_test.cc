@@ -160,6 +160,30 @@ TEST(AdvertisementTest, TakesOutWhatTheEdgeRefuses) {
   }
 }
 
+TEST(AdvertisementTest, TakesAddressesOnOtherHostsOutOfAFetchsOffer) {
+  const AdvertisementEdits fetch{.service = AdvertisementEdits::Service::kUploadPack};
+  const std::string head = PktOf("version 2\n") + PktOf("agent=x\n");
+  const std::string tail = PktOf("object-format=sha1\n") + "0000";
+  const std::string body = head + PktOf("bundle-uri\n") + PktOf("bundle-uri=x\n") + PktOf("fetch=shallow packfile-uris filter\n") + tail;
+  const std::string want = head + PktOf("fetch=shallow filter\n") + tail;
+  const std::string service = PktOf("# service=git-upload-pack\n") + "0000";
+  for (std::size_t piece = 1; piece <= body.size(); ++piece) {
+    ASSERT_EQ(Filter(body, piece, fetch).out, want) << piece;
+    ASSERT_EQ(Filter(service + body, piece, fetch).out, service + want) << piece;
+  }
+  EXPECT_EQ(Filter(head + PktOf("fetch=packfile-uris") + tail, 9, fetch).out, head + PktOf("fetch") + tail);
+  // Refs of the older versions, an empty repository's list and an error pass as they are.
+  for (const std::string& rest : {PktOf(std::string(40, 'a') + " refs/heads/bundle-uri" + kNul + "thin-pack bundle-uri\n") + "0000", std::string("0000"),
+                                  PktOf("version 1\n") + PktOf(std::string(40, 'a') + " HEAD" + kNul + "x\n") + "0000"}) {
+    const Filtered run = Filter(service + rest, 5, fetch);
+    EXPECT_THAT(run.status, IsOk());
+    EXPECT_EQ(run.out, service + rest);
+  }
+  EXPECT_EQ(Filter(PktOf("ERR no\n"), 3, fetch).out, PktOf("ERR no\n"));
+  EXPECT_THAT(Filter(kService, 5, fetch).status, FailsWith(ErrorCode::kUpstreamMalformed));
+  EXPECT_THAT(Filter(head, 5, fetch).status, FailsWith(ErrorCode::kUpstreamMalformed)) << "cut";
+}
+
 TEST(AdvertisementTest, PassesVersionOneAndErrors) {
   const std::string v1 = kService + PktOf("version 1\n") +
                          PktOf(std::string(40, 'a') + " refs/heads/m" + kNul + " push-cert no-thin") + "0000";
