@@ -249,6 +249,7 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
   if (lfs_ != nullptr && lfs_->edits_answer()) {
     relay.EditContent([this](std::string_view answer) { return lfs_->EditAnswer(answer, worker_.gate); }, kMaxLfsAnswer);
   }
+  if (lfs_ != nullptr) relay.EditLocation([this](std::string_view location) { return lfs_->EditLocation(location, worker_.gate); });
   if (request_.websocket) relay.AllowSwitch(*request_.websocket);
   result = co_await relay.Run();
   if (result.switched) co_await CarrySwitched(passage, *connected->stream, &result);

@@ -133,12 +133,14 @@ void AppendClientHead(const wire::ResponseHead& head, const gate::Passage& passa
   const bool managed = passage.allow()->managed;
   for (const Header& field : head.headers) {
     if (wire::EndsHere(field.name, connection) || wire::IsProxyInternal(field.name)) continue;
+    if (plan.location && EqualsToken(field.name, "location")) continue;
     if (EqualsToken(field.name, "content-length") || (managed && IsTelling(field.name))) continue;
     AppendScrubbed(field, passage.lease(), out);
   }
   const bool says_length = plan.framing == Framing::kLength ||
                            (plan.framing == Framing::kNone && head.status >= 200 && head.status != 204 && head.FindHeader("content-length"));
   if (says_length) wire::AppendHeader("content-length", head.content_length, out);
+  if (plan.location && !plan.location->empty()) wire::AppendHeader("location", *plan.location, out);
   if (plan.framing == Framing::kChunked) wire::AppendHeader("transfer-encoding", "chunked", out);
   if (plan.close) wire::AppendHeader("connection", "close", out);
   if (plan.switches) {

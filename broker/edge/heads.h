@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,6 +40,7 @@ struct ReplyPlan {
   wire::Framing framing = wire::Framing::kNone;  // as written to the client
   bool close = false;                            // this answer is the connection's last
   bool switches = false;                         // this 101 makes the connection a WebSocket
+  std::optional<std::string> location;           // stands in place of the upstream's; empty: none
 };
 
 // Appends the client's response head. Left out: hop-by-hop fields, and on a managed host Set-Cookie and what tells of the

@@ -103,18 +103,37 @@ ErrorCode LfsCall::OpenLink(std::string_view method, std::optional<uint64_t> len
 
 OwnFields LfsCall::fields() const { return grant_ ? OwnFields(grant_->fields) : OwnFields(); }
 
+absl::StatusOr<std::string> LfsCall::Link(const wire::LfsObject& object, const wire::LfsAction& action, std::string_view ref, absl::Duration life,
+                                          gate::Gate& gate) const {
+  ASSIGN_OR_RETURN(const std::string query, links_.Make(object, action, ref, Binding(), now_ + life));
+  ASSIGN_OR_RETURN(const LfsGrant grant, links_.Open(query, object.oid, Binding(), now_ - absl::Seconds(1)));
+  if (!gate.MayStoreLfs(request_.facts.authority, grant.scheme, grant.storage)) {
+    return base::Error(ErrorCode::kHostNotAllowed,
+                       base::StrCat("the object lies on ", base::EscapeText(grant.storage.Text(443), 100), ", which the service's lfs_hosts do not name"));
+  }
+  return base::StrCat(client_base_, "/objects/", object.oid, query);
+}
+
 absl::StatusOr<std::string> LfsCall::EditAnswer(std::string_view answer, gate::Gate& gate) const {
   const auto link = [&](const wire::LfsObject& object, const wire::LfsAction& action) -> absl::StatusOr<wire::LfsLink> {
     const absl::Duration life = std::min(action.life, LfsLinks::kMaxLife);
-    ASSIGN_OR_RETURN(const std::string query, links_.Make(object, action, batch_->ref, Binding(), now_ + life));
-    ASSIGN_OR_RETURN(const LfsGrant grant, links_.Open(query, object.oid, Binding(), now_ - absl::Seconds(1)));
-    if (!gate.MayStoreLfs(request_.facts.authority, grant.scheme, grant.storage)) {
-      return base::Error(ErrorCode::kHostNotAllowed,
-                         base::StrCat("the object lies on ", base::EscapeText(grant.storage.Text(443), 100), ", which the service's lfs_hosts do not name"));
-    }
-    return wire::LfsLink{base::StrCat(client_base_, "/objects/", object.oid, query), life};
+    ASSIGN_OR_RETURN(std::string href, Link(object, action, batch_->ref, life, gate));
+    return wire::LfsLink{std::move(href), life};
   };
   return wire::RewriteLfsReply(answer, *batch_, now_, link);
+}
+
+std::string LfsCall::EditLocation(std::string_view location, gate::Gate& gate) const {
+  if (!grant_ || grant_->kind != wire::LfsAction::Kind::kDownload) return {};
+  wire::LfsAction action;  // without fields: they were for the first address
+  action.href = location;
+  if (location.starts_with('/') && !location.starts_with("//")) {
+    action.href = base::StrCat(grant_->scheme == model::Scheme::kHttps ? "https://" : "http://",
+                               grant_->storage.Text(grant_->scheme == model::Scheme::kHttps ? 443 : 80), location);
+  }
+  const auto link = Link(grant_->object, action, {}, LfsLinks::kMaxLife, gate);
+  base::WipeString(action.href);
+  return link.ok() ? *link : std::string();
 }
 
 }  // namespace credbroker::edge

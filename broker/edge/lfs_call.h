@@ -40,9 +40,13 @@ class LfsCall {
   bool edits_answer() const { return batch_.has_value(); }
   // The client's form of a batch's answer. `storage` says which hosts may hold objects. Fails kUpstreamMalformed.
   absl::StatusOr<std::string> EditAnswer(std::string_view answer, gate::Gate& gate) const;
+  // A link in place of the address to which a download is sent on, which may be a signed one; empty when there can be none.
+  std::string EditLocation(std::string_view location, gate::Gate& gate) const;
 
  private:
   std::string Binding() const;
+  absl::StatusOr<std::string> Link(const wire::LfsObject& object, const wire::LfsAction& action, std::string_view ref, absl::Duration life,
+                                   gate::Gate& gate) const;
 
   const LfsLinks& links_;
   const std::string_view session_;

@@ -138,6 +138,7 @@ bool Relay::BeginAnswer(const wire::ResponseHead& head) {
   if (plain_end) reply_.framing = Framing::kUntilClose;
   reply_.close = !client_.keep_alive || plain_end || !up_done_;
   event_stream_ = head.FindHeader("content-type").value_or("").starts_with("text/event-stream");
+  if (const auto location = head.FindHeader("location"); location && edit_location_) reply_.location = edit_location_(*location);
   result_.status = head.status;
   upstream_keeps_ = head.keep_alive && head.framing != Framing::kUntilClose;
   reply_source_.emplace(upstream_, head.framing, head.content_length, wire::ChunkedDecoder::Side::kResponse, options_.body_block);

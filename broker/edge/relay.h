@@ -60,6 +60,8 @@ class Relay {
     edit_ = std::move(edit);
     max_held_ = max_bytes;
   }
+  // Writes what `edit` makes of a Location field in its place; nothing where that is empty.
+  void EditLocation(std::function<std::string(std::string_view)> edit) { edit_location_ = std::move(edit); }
   // Takes a 101 that fits `ask`, which outlives the relay; otherwise each 101 is a fault of the upstream.
   void AllowSwitch(const wire::WebSocketAsk& ask) { ask_ = &ask; }
 
@@ -89,6 +91,7 @@ class Relay {
   std::optional<wire::AdvertisementEdits> edits_;
   const wire::WebSocketAsk* ask_ = nullptr;
   Edit edit_;
+  std::function<std::string(std::string_view)> edit_location_;
   std::size_t max_held_ = 0;
   bool holds_ = false;
   std::string held_;  // content for edit_

@@ -95,6 +95,7 @@ base::Task<absl::Status> CallUpstream(Worker& worker, const gate::Passage& passa
     }
     taken += piece.size();
     *bytes_down += static_cast<int64_t>(piece.size());
+    if (!passage.Move(static_cast<int64_t>(piece.size()))) co_return base::Error(ErrorCode::kByteLimit);
     if (taken > ask.max_bytes) co_return base::Error(ErrorCode::kBodyTooLarge, "the host's answer");
     CO_RETURN_IF_ERROR(take(piece));
     body->Take();

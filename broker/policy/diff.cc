@@ -67,6 +67,7 @@ class Describer {
       Add(Weight::kGrants, subject, ": ", PresetName(service.preset), " host ", host.pattern.Text(),
           host.git ? " git" : "", host.api ? base::StrCat(" api ", host.api_prefix, "/") : std::string());
     }
+    for (const model::HostPattern& host : service.lfs_hosts) Add(Weight::kGrants, subject, ": LFS objects may lie on ", host.Text());
     if (service.plain_http) Add(Weight::kGrants, subject, ": plain http is allowed");
     AddUpstream(subject, service.upstream);
   }

@@ -22,9 +22,20 @@ void Loader::LoadScope(const YamlNode& name, const YamlNode& node) {
   scope.labels = Labels(map);
   LoadLimits(map, &scope.limits);
   for (const YamlNode* item : map.List("repositories")) LoadRepository(*item, &scope);
+  for (const RepositoryRule& rule : scope.repositories) WarnOfUnprotected(scope, rule, *map.Find("repositories"));
   for (const YamlNode* item : map.List("endpoints")) LoadEndpoint(*item, &scope);
   for (const YamlNode* item : map.List("egress")) LoadEgress(*item, &scope);
   parts_.scopes.emplace(name.text, std::move(scope));
+}
+
+// What one rule lets pass onto a branch is the host's history for the next push.
+void Loader::WarnOfUnprotected(const Scope& scope, const RepositoryRule& rule, const YamlNode& at) {
+  if (!rule.push || rule.push->deny_paths.empty()) return;
+  for (const RepositoryRule& other : scope.repositories) {
+    if (!other.push || !other.push->deny_paths.empty() || other.service != rule.service || other.name.Text() != rule.name.Text()) continue;
+    problems_.Warn(at, base::StrCat("scope `", scope.name, "` protects paths of ", rule.name.Text(), " on some refs only: what is pushed to the others can be merged from there"));
+    return;
+  }
 }
 
 void Loader::LoadLimits(const MapReader& map, Limits* limits) {

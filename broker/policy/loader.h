@@ -48,6 +48,7 @@ class Loader {
 
   // load_scopes.cc
   void LoadScope(const YamlNode& name, const YamlNode& node);
+  void WarnOfUnprotected(const Scope& scope, const RepositoryRule& rule, const YamlNode& at);
   void LoadLimits(const MapReader& map, Limits* limits);
   void LoadRepository(const YamlNode& node, Scope* scope);
   void LoadGit(const MapReader& map, RepositoryRule* rule);

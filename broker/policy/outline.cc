@@ -216,6 +216,7 @@ std::vector<ReachableHost> AllHosts(const RuleSet& rules, absl::Time now) {
   for (const Service* service : used) {
     for (const ServiceHost& host : service->hosts)
       out.push_back({host.pattern.Text(), service->upstream.id, true, true, true});
+    for (const model::HostPattern& host : service->lfs_hosts) out.push_back({host.Text(), service->upstream.id + " lfs", true, false, true});
   }
   for (const auto& [id, exception] : rules.exceptions()) {
     for (const model::HostPattern& host : exception.hosts) {

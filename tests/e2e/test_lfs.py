@@ -23,7 +23,7 @@ class LfsServer:
         self.api = RawUpstream(port=world.git.lfs_port)
         self.api.on = self
         world.raw.on = self
-        self.stored = []
+        self.stored, self.moved = [], None
 
     def get(self, path, default=None):
         for part, answer in (("/objects/batch", self.batch), ("/check", self.verify), ("/locks/verify", self.verify_locks), ("/locks", self.lock),
@@ -57,12 +57,14 @@ class LfsServer:
     def store(self, exchange):
         body = bytes(exchange.read_body())
         self.stored.append(exchange)
-        if exchange.get("x-store-key") != [STORE_KEY] or f"X-Sig={SIGNATURE}" not in exchange.target:
+        if (exchange.get("x-store-key") != [STORE_KEY] and "moved" not in exchange.target) or f"X-Sig={SIGNATURE}" not in exchange.target:
             return exchange.reply("403 Forbidden")
         oid = exchange.path.rsplit("/", 1)[1]
         if exchange.method == "PUT":
             self.objects[oid] = body
             return exchange.reply("200 OK")
+        if self.moved and "moved" not in exchange.target:  # some hosts send a download on to a signed address
+            return exchange.reply("302 Found", b"", [("Location", f"https://{self.moved}:{self.world.raw.port}/store/{oid}?X-Sig={SIGNATURE}&moved=1")])
         return exchange.reply("200 OK", self.objects[oid], [("Content-Type", "application/octet-stream")])
 
     def verify(self, exchange):
@@ -253,6 +255,25 @@ class Lfs(Case):
                     self.assertRefused(self.batch(), 502, "upstream_malformed")
         finally:
             self.lfs.batch = good
+
+    def test_a_download_that_is_sent_on_stays_behind_a_link(self):
+        data = self.prepare()
+        self.git("push", "-q", "origin", "HEAD")
+        oid = hashlib.sha256(data).hexdigest()
+        try:
+            self.lfs.moved = "blob.test"
+            other = self.world.home / "moved"
+            self.git("clone", "-q", "-b", f"agent/{self.session}/lfs", self.remote, other, cwd=self.world.home)
+            self.git("lfs", "install", "--local", cwd=other)
+            self.git("lfs", "pull", cwd=other)
+            self.assertEqual((other / "a.bin").read_bytes(), data)
+            self.assertNothingLeaked()
+            self.lfs.moved = "evil.test"
+            link = json.loads(self.batch(operation="download", objects=[{"oid": oid, "size": len(data)}]).body)["objects"][0]["actions"]["download"]["href"]
+            answer = self.request("GET", link.split(self.remote.split("/")[2], 1)[1])
+            self.assertEqual((answer.status, answer.get("location")), (302, []), answer)
+        finally:
+            self.lfs.moved = None
 
     def test_locks(self):
         self.prepare()

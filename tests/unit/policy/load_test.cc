@@ -286,6 +286,29 @@ TEST(LoadTest, WarnsOfWhatLoadsAndDoesNotDoWhatItSeemsTo) {
   EXPECT_FALSE(rules->exceptions().at("E").ActiveAt(TestNow()));
 }
 
+TEST(LoadTest, WarnsOfPathsThatAreProtectedOnSomeRefsOnly) {
+  const auto warnings = [](std::string_view second) {
+    const auto rules = LoadText(base::StrCat(kHead, "scopes: {a: {requesters: [r], repositories: [{service: github, name: o/r, git: {push: {refs: ['refs/heads/x'], deny_paths: [c]}}}, ",
+                                             "{service: github, name: ", second, "}]}}\n"));
+    EXPECT_TRUE(rules.ok()) << rules.status();
+    return (*rules)->warnings();
+  };
+  EXPECT_THAT(warnings("o/r, git: {push: {refs: ['refs/heads/y']}}"), testing::ElementsAre(HasSubstr("on some refs only")));
+  EXPECT_THAT(warnings("o/r, git: {push: {refs: ['refs/heads/y'], deny_paths: [d]}}"), testing::IsEmpty());
+  EXPECT_THAT(warnings("o/s, git: {push: {refs: ['refs/heads/y']}}"), testing::IsEmpty());
+  EXPECT_THAT(warnings("o/r, git: {fetch: allow}"), testing::IsEmpty());
+}
+
+TEST(LoadTest, PushLimitsAreNumbersThatTheEdgeKeeps) {
+  const auto load = [](std::string_view keys) {
+    return LoadText(base::StrCat(kHead, "scopes: {a: {requesters: [r], repositories: [{service: github, name: o/r, git: {push: {refs: ['refs/heads/x'], ", keys, "}}}]}}\n")).status();
+  };
+  EXPECT_TRUE(load("max_push_bytes: 1073741824, max_objects: 500000, max_blob_bytes: 1").ok());
+  for (const char* keys : {"max_push_bytes: 1073741825", "max_objects: 500001", "max_blob_bytes: 0", "max_objects: many", "max_files: 3", "deny_paths: ['a/../b']", "deny_paths: ['']"}) {
+    EXPECT_FALSE(load(keys).ok()) << keys;
+  }
+}
+
 TEST(LoadTest, PresetsPlaceTheCredentialByKindOfRequest) {
   const auto rules = Fixture();
   const Credential& github = rules->credentials().at("acme");
