@@ -83,7 +83,9 @@ base::Task<absl::Status> BaseReader::Call(std::string body, const std::function<
   ask.content_type = "application/x-git-upload-pack-request";
   ask.accept = "application/x-git-upload-pack-result";
   ask.body = std::move(body);
-  ask.max_bytes = worker_.options.max_spool;
+  const auto left = static_cast<int64_t>(worker_.options.max_spool) - bytes_down_;  // over all answers
+  if (left <= 0) co_return base::Error(ErrorCode::kBodyTooLarge, "what the host gave for one push");
+  ask.max_bytes = static_cast<uint64_t>(left);
   absl::Status status = Judged(co_await CallUpstream(worker_, *passage_, facts_, ask, take, &bytes_down_));
   if (!status.ok()) failed_ = base::CodeOf(status);
   co_return status;

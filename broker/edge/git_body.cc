@@ -56,6 +56,8 @@ base::Task<ErrorCode> GitBody::ReadPush(std::vector<model::RefChange>* changes) 
     const ErrorCode code = co_await ReadMore(&ahead_, &end);
     if (code != ErrorCode::kNone) co_return code;
   }
+  // An option can merge (facts.md 3.3). The host's offer has none, so whoever sends one was not asked.
+  if (!parser_.request().options.empty()) co_return ErrorCode::kGitNotSupported;
   for (const wire::PushCommand& command : parser_.request().commands) {
     model::RefChange change;
     change.ref = command.ref;

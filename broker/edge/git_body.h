@@ -23,8 +23,8 @@ class GitBody {
   // `content_encoding` is the head's value. `source` and `stream` outlive this.
   GitBody(net::Stream& stream, BodySource& source, std::string_view content_encoding, const EdgeOptions& options);
 
-  // Reads the command list of a push and gives its changes. Fails as wire/receive_pack.h, kUnsupportedCoding,
-  // kBodyTooLarge, kClientClosed. After a failure `push()` holds what was read.
+  // Reads the command list of a push and gives its changes. Fails as wire/receive_pack.h, kGitNotSupported
+  // for push options, kUnsupportedCoding, kBodyTooLarge, kClientClosed. After a failure `push()` holds what was read.
   base::Task<base::ErrorCode> ReadPush(std::vector<model::RefChange>* changes);
   // Reads the command of a fetch. Fails as wire/upload_pack.h.
   base::Task<base::ErrorCode> ReadFetch(std::string_view git_protocol);

@@ -93,7 +93,7 @@ base::Task<void> PushCheck::Finish(PushSpool& spool, GitFacts* git) {
 }
 
 // A commit whose parents the client says it does not have would begin a new history at the host.
-void PushCheck::ProveAncestry(GitFacts* git, const PushWalk* walk) {
+void PushCheck::ProveAncestry(GitFacts* git, PushWalk* walk) {
   const bool cut = commits_ && std::any_of(push_.shallow.begin(), push_.shallow.end(), [&](const auto& id) { return commits_->Holds(id); });
   for (RefChange& change : git->changes) {
     if (change.kind != RefChange::Kind::kUpdate) continue;
@@ -148,7 +148,10 @@ base::Task<absl::Status> PushCheck::FindTouched(PushWalk& walk, GitFacts* git) {
     if (tip.kind == PushWalk::Peeled::Kind::kOther && status.ok()) status = base::Error(ErrorCode::kContentRuleUndecided, "a tip that is no commit");
     if (tip.kind != PushWalk::Peeled::Kind::kCommit) continue;
     std::set<std::size_t> seen;
-    for (const uint32_t commit : walk.Reached(tip.commit)) {
+    co_await net::NextBatch(worker_.loop);
+    const auto reached = walk.Reached(tip.commit);
+    if (!reached.ok()) co_return reached.status();
+    for (const uint32_t commit : *reached) {
       for (const Touch& touch : by_index[commit]->touched) {
         if (seen.insert(touch.pattern).second) git->content.touched.push_back({change.ref, patterns_[touch.pattern].text(), touch.path});
       }

@@ -39,7 +39,7 @@ class PushCheck {
     std::string path;
   };
   struct Compared;
-  void ProveAncestry(model::GitFacts* git, const wire::PushWalk* walk);
+  void ProveAncestry(model::GitFacts* git, wire::PushWalk* walk);
   base::Task<absl::Status> Read(PushSpool& spool, model::GitFacts* git);
   base::Task<absl::Status> FindTouched(wire::PushWalk& walk, model::GitFacts* git);
   base::Task<absl::Status> CompareAll(wire::PushWalk& walk, BaseReader& base, std::vector<Compared>* commits);

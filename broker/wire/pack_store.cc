@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "base/macros.h"
@@ -118,30 +119,36 @@ uint64_t PackStore::largest_blob() const {
   return largest;
 }
 
-absl::Status PackStore::SortIds() {
-  by_id_.clear();
-  for (uint32_t i = 0; i < count(); ++i) {
-    if (Resolved(i)) by_id_.push_back(i);
-  }
-  std::sort(by_id_.begin(), by_id_.end(), [this](uint32_t a, uint32_t b) { return id(a) < id(b); });
+// Takes newly resolved objects into by_id_. Merged, not sorted anew: a pack can ask for many rounds.
+absl::Status PackStore::SortIn(std::vector<uint32_t> fresh) {
+  const auto before = [this](uint32_t a, uint32_t b) { return id(a) < id(b); };
+  std::sort(fresh.begin(), fresh.end(), before);
+  const auto middle = by_id_.insert(by_id_.end(), fresh.begin(), fresh.end());
+  std::inplace_merge(by_id_.begin(), middle, by_id_.end(), before);
   const auto twice = std::adjacent_find(by_id_.begin(), by_id_.end(), [this](uint32_t a, uint32_t b) { return id(a) == id(b); });
   return twice == by_id_.end() ? absl::OkStatus() : Bad("an object twice");
 }
 
 absl::StatusOr<bool> PackStore::Resolve(ByteStore& bytes) {
-  if (!std::exchange(started_, true)) RETURN_IF_ERROR(SortIds());
+  if (!std::exchange(started_, true)) {
+    std::vector<uint32_t> whole;
+    for (uint32_t i = 0; i < count(); ++i) {
+      if (Resolved(i)) whole.push_back(i);
+    }
+    RETURN_IF_ERROR(SortIn(std::move(whole)));
+  }
   const uint64_t before = work_;
   for (std::size_t done = 0; at_ < pending_.size(); ++at_, ++done) {
     if (done == kSliceObjects || work_ - before > kSliceBytes) return false;
     bool resolved = false;
     RETURN_IF_ERROR(ResolveOne(pending_[at_], bytes, &resolved));
-    if (!resolved) next_.push_back(pending_[at_]);
+    (resolved ? resolved_ : next_).push_back(pending_[at_]);
   }
   if (pending_.empty()) return true;
   const bool moved = next_.size() < pending_.size();
   pending_ = std::exchange(next_, {});
   at_ = 0;
-  RETURN_IF_ERROR(SortIds());
+  RETURN_IF_ERROR(SortIn(std::exchange(resolved_, {})));
   // Each round resolves one more level of a chain of deltas by id that is written backwards.
   if (moved && !pending_.empty() && ++rounds_ <= limits_.max_delta_depth) return false;
   unresolved_ = static_cast<uint32_t>(pending_.size());

@@ -81,7 +81,7 @@ class PackStore final : public PackSink {
   bool Resolved(uint32_t index) const { return entries_[index].type <= PackType::kTag; }
   std::optional<uint32_t> FindAt(uint64_t offset) const;
   absl::Status ResolveOne(uint32_t index, ByteStore& bytes, bool* resolved);
-  absl::Status SortIds();
+  absl::Status SortIn(std::vector<uint32_t> fresh);
   absl::StatusOr<Text> Inflate(const Entry& entry, uint64_t size, ByteStore& bytes);
   absl::Status Work(uint64_t size);
   void Keep(uint32_t index, Text text);
@@ -94,7 +94,7 @@ class PackStore final : public PackSink {
   std::string ids_;
   std::vector<uint32_t> by_id_;  // resolved, sorted by id
   std::unordered_map<uint32_t, std::string> base_ids_;  // of deltas by id whose base is not known yet
-  std::vector<uint32_t> pending_, next_;                // deltas of this round and of the next one
+  std::vector<uint32_t> pending_, next_, resolved_;     // deltas of this round, those left for the next one, those done
   std::size_t at_ = 0;
   int rounds_ = 0;
   bool started_ = false;

@@ -1,8 +1,10 @@
 #include "wire/push_walk.h"
 
 #include <map>
+#include <optional>
 #include <unordered_set>
 
+#include "absl/container/inlined_vector.h"
 #include "base/error.h"
 #include "base/macros.h"
 
@@ -130,7 +132,7 @@ PushWalk::Peeled PushWalk::Peel(std::string_view raw_id) const {
   }
 }
 
-std::vector<uint32_t> PushWalk::Reached(uint32_t commit) const {
+absl::StatusOr<std::vector<uint32_t>> PushWalk::Reached(uint32_t commit) {
   const std::size_t id_bytes = pack_.objects->id_bytes();
   std::vector<uint32_t> todo = {commit}, out;
   std::vector<bool> seen(pack_.objects->count());
@@ -140,6 +142,7 @@ std::vector<uint32_t> PushWalk::Reached(uint32_t commit) const {
     todo.pop_back();
     out.push_back(at);
     const std::string& parents = parents_.at(at);
+    if (++steps_ > limits_.max_steps) return TooLarge("steps through history");
     for (std::size_t i = 0; i < parents.size(); i += id_bytes) {
       const auto parent = pack_.objects->Find(std::string_view(parents).substr(i, id_bytes));
       if (!parent || seen[*parent]) continue;
@@ -150,11 +153,13 @@ std::vector<uint32_t> PushWalk::Reached(uint32_t commit) const {
   return out;
 }
 
-bool PushWalk::Descends(std::string_view new_id, std::string_view old_id) const {
+bool PushWalk::Descends(std::string_view new_id, std::string_view old_id) {
   const auto from = pack_.objects->Find(new_id);
   if (!from || !parents_.contains(*from) || new_id == old_id) return false;
   const std::size_t id_bytes = pack_.objects->id_bytes();
-  for (const uint32_t commit : Reached(*from)) {
+  const auto reached = Reached(*from);
+  if (!reached.ok()) return false;
+  for (const uint32_t commit : *reached) {
     const std::string& parents = parents_.at(commit);
     for (std::size_t i = 0; i < parents.size(); i += id_bytes) {
       if (std::string_view(parents).substr(i, id_bytes) == old_id) return true;
@@ -200,6 +205,8 @@ absl::Status PushWalk::Compare(uint32_t commit, std::span<const StoredPack> know
   if (before.size() * id_bytes != links.parents.size()) return absl::OkStatus();  // missing() says so
   if (before.empty()) before.emplace_back();
   Comparison run{known, watch, {}};
+  compared_before_ = compared_;
+  held_ = 0;
   return CompareTrees(run, links.tree, before, 0);
 }
 
@@ -209,13 +216,15 @@ absl::Status PushWalk::CompareTrees(Comparison& run, std::string_view now, std::
     if (one == now) return absl::OkStatus();
   }
   if (depth > limits_.max_tree_depth) return TooLarge("levels of folders");
+  // What stands at one name: only the sides that have something there, since a merge of many commits has many sides.
   struct Slots {
     std::optional<TreeEntry> now;
-    std::vector<std::optional<TreeEntry>> before;
+    absl::InlinedVector<std::pair<std::size_t, TreeEntry>, 1> before;
   };
   const std::size_t id_bytes = pack_.objects->id_bytes();
   std::vector<Text> held;  // what the views point into
   std::map<std::string_view, Slots> slots;
+  const uint64_t held_above = held_;
   bool whole = true;
   const auto load = [&](std::string_view id, std::size_t side) -> absl::Status {
     if (id.empty()) return absl::OkStatus();
@@ -226,37 +235,44 @@ absl::Status PushWalk::CompareTrees(Comparison& run, std::string_view now, std::
     held.push_back(std::move(text));
     TreeReader reader(*held.back(), id_bytes);
     for (TreeEntry entry; reader.Next(&entry);) {
-      if (++compared_ > limits_.max_compared) return TooLarge("entries to compare");
+      if (++compared_ > limits_.max_compared || compared_ - compared_before_ > limits_.max_compared_at_once || ++held_ > limits_.max_held) {
+        return TooLarge("entries to compare");
+      }
       Slots& slot = slots[entry.name];
-      slot.before.resize(before.size());
-      (side == before.size() ? slot.now : slot.before[side]) = entry;
+      if (side == before.size()) {
+        slot.now = entry;
+      } else {
+        slot.before.emplace_back(side, entry);
+      }
     }
     return absl::OkStatus();
   };
   for (std::size_t side = 0; side <= before.size(); ++side) {
     RETURN_IF_ERROR(load(side == before.size() ? now : std::string_view(before[side]), side));
   }
-  if (!whole) return absl::OkStatus();
-  for (const auto& [name, slot] : slots) {
+  for (auto slot = slots.begin(); whole && slot != slots.end(); ++slot) {
     // A folder is no file and a file is no folder: each half of an entry is compared with the same half of the others.
-    const TreeEntry* now_leaf = Leaf(slot.now);
+    const auto& [name, entry] = *slot;
+    const TreeEntry* now_leaf = Leaf(entry.now);
     const TreeEntry* leaf = now_leaf;
-    bool same = false, folder = IsFolder(slot.now);
-    std::vector<std::string> below;
-    for (const auto& one : slot.before) {
-      const TreeEntry* before_leaf = Leaf(one);
+    bool same = now_leaf == nullptr && entry.before.size() < before.size(), folder = IsFolder(entry.now);
+    std::vector<std::string> below(before.size());
+    for (const auto& [side, one] : entry.before) {
+      const TreeEntry* before_leaf = one.kind == TreeEntry::Kind::kDirectory ? nullptr : &one;
       same = same || SameLeaf(now_leaf, before_leaf);
-      folder = folder || IsFolder(one);
       if (leaf == nullptr) leaf = before_leaf;
-      below.push_back(FolderId(one));
+      if (before_leaf != nullptr) continue;
+      folder = true;
+      below[side] = one.id;
     }
     const std::size_t length = run.path.size();
     if (length != 0) run.path.push_back('/');
     run.path.append(name);
     if (!same) run.watch.Changed(run.path, leaf->kind);
-    if (folder && run.watch.Below(run.path)) RETURN_IF_ERROR(CompareTrees(run, FolderId(slot.now), below, depth + 1));
+    if (folder && run.watch.Below(run.path)) RETURN_IF_ERROR(CompareTrees(run, FolderId(entry.now), below, depth + 1));
     run.path.resize(length);
   }
+  held_ = held_above;
   return absl::OkStatus();
 }
 

@@ -40,7 +40,10 @@ struct PushWalkLimits {
   std::size_t max_tree_depth = 128;
   std::size_t max_parents = 64;     // of one commit
   std::size_t max_outside = 1'000;  // commits that the push stands on
-  uint64_t max_compared = 20'000'000;  // entries of trees, over all comparisons
+  uint64_t max_compared = 20'000'000;       // entries of trees, over all comparisons
+  uint64_t max_compared_at_once = 1'000'000;  // of one commit's
+  uint64_t max_held = 400'000;                // in memory at a time: a folder of each side, and those above it
+  uint64_t max_steps = 2'000'000;             // parents that all calls of Reached and Descends look at
 };
 
 // What a push does, read from its pack: every object that the tips reach inside the pack, the commits at which the history
@@ -69,10 +72,10 @@ class PushWalk {
     std::string outside;   // kOutside
   };
   Peeled Peel(std::string_view raw_id) const;
-  // The commits of the pack that `commit` reaches, itself included.
-  std::vector<uint32_t> Reached(uint32_t commit) const;
-  // True when every step from `new_id` to its ancestor `old_id` lies in the pack.
-  bool Descends(std::string_view new_id, std::string_view old_id) const;
+  // The commits of the pack that `commit` reaches, itself included. Fails kBodyTooLarge.
+  absl::StatusOr<std::vector<uint32_t>> Reached(uint32_t commit);
+  // True when every step from `new_id` to its ancestor `old_id` lies in the pack. False proves nothing.
+  bool Descends(std::string_view new_id, std::string_view old_id);
 
   // Tells `watch` what the commit changes. Trees and commits that are not in the pack are looked for in `known`; those that
   // are nowhere go to missing(), and then the answer is not whole. Fails as Reach.
@@ -97,7 +100,7 @@ class PushWalk {
   std::unordered_map<uint32_t, std::string> parents_;  // of commits: raw ids
   std::unordered_map<uint32_t, std::pair<std::string, PackType>> targets_;  // of tags
   std::set<std::string> outside_, missing_;
-  uint64_t compared_ = 0;
+  uint64_t compared_ = 0, compared_before_ = 0, held_ = 0, steps_ = 0;
 };
 
 }  // namespace credbroker::wire

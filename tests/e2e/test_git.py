@@ -229,6 +229,15 @@ class Git(Case):
                 self.assertTrue(answer.status >= 400 or b"ng " in answer.body or b"unpack " in answer.body, answer)
                 self.assertEqual(self.world.git.refs(), before)
 
+    def test_push_options_are_not_offered_and_not_taken(self):
+        self.clone()
+        self.commit()
+        self.assertIn("does not support push options", self.git("push", "-o", "merge_request.create", "origin", f"HEAD:{self.prefix}/o", ok=False).text())
+        main = self.world.git.refs()["refs/heads/main"]
+        raw = pkt(f"{ZERO} {main} {self.prefix}/o\0 report-status side-band-64k push-options") + b"0000" + pkt("merge_request.create") + b"0000" + EMPTY_PACK
+        self.assertIn(b"[2117]", self.post_push([], raw=raw).body)
+        self.assertNotIn(f"{self.prefix}/o", self.world.git.refs())
+
     def test_push_is_refused_at_discovery_when_no_rule_pushes(self):
         self.clone()
         self.commit()

@@ -325,6 +325,15 @@ TEST(PushWalk, GoesNoFurtherThanItsLimits) {
   EXPECT_THAT(run({.max_parents = 2}), FailsWith(ErrorCode::kBodyTooLarge));
   EXPECT_THAT(run({.max_outside = 1}), FailsWith(ErrorCode::kBodyTooLarge));
   EXPECT_THAT(run({.max_compared = 3}), FailsWith(ErrorCode::kBodyTooLarge));
+  EXPECT_THAT(run({.max_compared_at_once = 3}), FailsWith(ErrorCode::kBodyTooLarge));
+  EXPECT_THAT(run({.max_held = 3}), FailsWith(ErrorCode::kBodyTooLarge));
+  PushWalk walk(pack.stored(), {.max_steps = 2});
+  walk.AddTip(Raw(CommitId(merge)));
+  ASSERT_THAT(ReachAll(walk), IsOk());
+  const uint32_t tip = *pack.store.Find(Raw(CommitId(merge)));
+  EXPECT_THAT(walk.Reached(tip).status(), IsOk()) << "two commits";
+  EXPECT_THAT(walk.Reached(tip).status(), FailsWith(ErrorCode::kBodyTooLarge)) << "over all calls";
+  EXPECT_FALSE(walk.Descends(Raw(CommitId(merge)), Raw(std::string(40, '1')))) << "what was not looked at proves nothing";
 }
 
 // Nothing that was rebuilt is kept: each delta is rebuilt from the start of its chain.
