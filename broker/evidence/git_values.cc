@@ -55,7 +55,7 @@ std::string PushRefs(const Situation& s) {
     if (!rule.push) return;
     Line(StrCat(scope.name, " on ", rule.name.Text(), ": ", Refs(*rule.push), "; create ", Word(rule.push->create), ", delete ", Word(rule.push->remove), ", force ",
                 Word(rule.push->force)), &out);
-    for (const std::string& path : rule.push->deny_paths) Line(StrCat("  never a change of ", path), &out);
+    for (const policy::ProtectedPath& path : rule.push->deny_paths) Line(StrCat("  never a change of ", path.text()), &out);
   });
   return out;
 }
