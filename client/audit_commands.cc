@@ -1,73 +1,39 @@
-#include <google/protobuf/timestamp.pb.h>
-
 #include <CLI/CLI.hpp>
 #include <ostream>
 
-#include "base/clock.h"
-#include "base/duration.h"
 #include "base/macros.h"
 #include "base/str.h"
+#include "client/audit_chain.h"
+#include "client/audit_filter.h"
 #include "client/audit_table.h"
 #include "client/command.h"
+#include "client/record_words.h"
+#include "client/table.h"
 #include "credbroker/v1/audit.pb.h"
 #include "nlohmann/json.hpp"
 
 namespace credbroker::client {
 namespace {
 
-struct FilterOptions {
+struct ListOptions {
+  AuditFilter filter;
   int limit = 100;
-  std::string session, repository, requester, rule, effect_class, kind, exception, request_id, token_id, since, until;
 };
 
-void AddFilter(CLI::App* leaf, FilterOptions& options) {
+void AddListFlags(CLI::App* leaf, ListOptions& options) {
   leaf->add_option("--limit", options.limit, "the last N records that match, at most 10000")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  leaf->add_option("--session", options.session, "of one session");
-  leaf->add_option("--repository", options.repository, "about one repository: acme/web");
-  leaf->add_option("--requester", options.requester, "of one requester's sessions");
-  leaf->add_option("--rule", options.rule, "decided by this rule");
-  leaf->add_option("--effect-class", options.effect_class, "read, push, write.issue, ...");
-  leaf->add_option("--kind", options.kind, "one kind of record")
-      ->check(CLI::IsMember({"intent", "outcome", "deny", "issue", "revoke", "session", "admin", "misuse", "system"}));
-  leaf->add_option("--exception", options.exception, "under this exception");
-  leaf->add_option("--request-id", options.request_id, "of one request, as a refusal names it");
-  leaf->add_option("--token-id", options.token_id, "under one token");
-  leaf->add_option("--since", options.since, "not older than 15m, or than 2026-11-30T12:00:00Z");
-  leaf->add_option("--until", options.until, "older than 15m, or than 2026-11-30T12:00:00Z");
+  AddFilterFlags(leaf, options.filter);
 }
 
-// A moment, or how long ago.
-absl::StatusOr<absl::Time> ReadMoment(const std::string& text) {
-  if (const auto ago = base::ParseDuration(text); ago.ok()) return base::SystemClock().Now() - *ago;
-  return base::ParseTime(text);
-}
-
-absl::StatusOr<v1::ListRecordsRequest> MakeRequest(const FilterOptions& options) {
-  v1::ListRecordsRequest request;
+absl::StatusOr<v1::ListRecordsRequest> MakeRequest(const ListOptions& options) {
+  ASSIGN_OR_RETURN(v1::ListRecordsRequest request, MakeFilter(options.filter));
   request.set_limit(options.limit);
-  request.set_session(options.session);
-  request.set_repository(options.repository);
-  request.set_requester(options.requester);
-  request.set_rule(options.rule);
-  request.set_effect_class(options.effect_class);
-  request.set_kind(options.kind);
-  request.set_exception(options.exception);
-  request.set_request_id(options.request_id);
-  request.set_token_id(options.token_id);
-  if (!options.since.empty()) {
-    ASSIGN_OR_RETURN(const absl::Time since, ReadMoment(options.since), "reading --since");
-    *request.mutable_since() = ToTimestamp(since);
-  }
-  if (!options.until.empty()) {
-    ASSIGN_OR_RETURN(const absl::Time until, ReadMoment(options.until), "reading --until");
-    *request.mutable_until() = ToTimestamp(until);
-  }
   return request;
 }
 
-absl::StatusOr<int> List(Context& context, const FilterOptions& options) {
+absl::StatusOr<int> List(Context& context, const ListOptions& options) {
   ASSIGN_OR_RETURN(const v1::ListRecordsRequest request, MakeRequest(options));
   v1::ListRecordsReply reply;
   RETURN_IF_ERROR(context.broker().ListRecords(request, &reply));
@@ -86,7 +52,7 @@ absl::StatusOr<int> List(Context& context, const FilterOptions& options) {
   return kDone;
 }
 
-absl::StatusOr<int> Tail(Context& context, const FilterOptions& options, int64_t max) {
+absl::StatusOr<int> Tail(Context& context, const ListOptions& options, int64_t max) {
   ASSIGN_OR_RETURN(const v1::ListRecordsRequest request, MakeRequest(options));
   const Table table = RecordTable();
   int64_t seen = 0;
@@ -111,20 +77,38 @@ std::string RecordLines(const Json& record) {
   return text;
 }
 
-absl::StatusOr<int> Show(Context& context, const std::string& id) {
+struct ShowOptions {
+  std::string id;
+  bool chain = false;
+};
+
+absl::StatusOr<int> ShowChain(Context& context, const std::string& id) {
+  ASSIGN_OR_RETURN(const Json chain, RecordChain(context.broker(), id));
+  if (context.json()) {
+    context.PrintJson(chain);
+  } else {
+    context.Print(ChainText(chain));
+  }
+  return kDone;
+}
+
+absl::StatusOr<int> Show(Context& context, const ShowOptions& options) {
+  if (options.chain) return ShowChain(context, options.id);
   v1::GetRecordRequest request;
   v1::GetRecordReply reply;
-  request.set_id(id);
+  request.set_id(options.id);
   RETURN_IF_ERROR(context.broker().GetRecord(request, &reply));
   Json records = Json::array();
   for (const std::string& line : reply.json()) records.push_back(RecordJson(line));
   if (context.json()) {
-    const bool one = records.size() == 1 && records[0].contains("id") && records[0]["id"] == id;
+    const bool one = records.size() == 1 && records[0].contains("id") && records[0]["id"] == options.id;
     context.PrintJson(one ? records[0] : records);
     return kDone;
   }
   for (std::size_t i = 0; i < records.size(); ++i) {
-    context.Print(base::StrCat(i == 0 ? "" : "\n", RecordLines(records[i])));
+    std::string words;
+    for (const std::string& sentence : RecordWords(records[i])) base::StrAppend(&words, Cell(sentence, 2000), "\n");
+    context.Print(base::StrCat(i == 0 ? "" : "\n", words, "\n", RecordLines(records[i])));
   }
   return kDone;
 }
@@ -136,30 +120,35 @@ void AddAuditCommands(CLI::App& app, Action& chosen) {
       AddGroup(app, "audit",
                {"The ledgers: read, follow, verify, prove", "credbroker audit list --since 1h --kind deny",
                 "`credbroker audit verify` proves that nothing was changed"});
-  const auto listed = std::make_shared<FilterOptions>();
+  const auto listed = std::make_shared<ListOptions>();
   CLI::App* leaf =
       AddLeaf(*group, "list",
               {"Records in ledger order, oldest first", "credbroker audit list --session s-7kq2 --output json",
                "`credbroker audit show ID` shows one record whole"});
-  AddFilter(leaf, *listed);
+  AddListFlags(leaf, *listed);
   OnChosen(leaf, chosen, [listed](Context& context) { return List(context, *listed); });
 
-  const auto tailed = std::make_shared<FilterOptions>();
+  const auto tailed = std::make_shared<ListOptions>();
   const auto max = std::make_shared<int64_t>(0);
   tailed->limit = 10;
   leaf = AddLeaf(*group, "tail",
                  {"Records as they arrive, beginning with the last few; JSON output is one record a line",
                   "credbroker audit tail --kind deny", "Ctrl-C ends it"});
-  AddFilter(leaf, *tailed);
+  AddListFlags(leaf, *tailed);
   leaf->add_option("--max", *max, "end after N records")->check(CLI::PositiveNumber);
   OnChosen(leaf, chosen, [tailed, max](Context& context) { return Tail(context, *tailed, *max); });
 
-  const auto id = std::make_shared<std::string>();
+  const auto shown = std::make_shared<ShowOptions>();
   leaf = AddLeaf(*group, "show",
-                 {"One record by its id (an object), or all records of a request id (an array)",
-                  "credbroker audit show edge-7", "`credbroker audit prove edge-7` proves that it is in the ledger"});
-  leaf->add_option("id", *id, "a record's id or a request id")->required();
-  OnChosen(leaf, chosen, [id](Context& context) { return Show(context, *id); });
+                 {"One record by its id (an object), or all records of a request id (an array), in words and whole",
+                  "credbroker audit show edge-7 --chain",
+                  "`credbroker audit prove edge-7` proves that it is in the ledger"});
+  leaf->add_option("id", shown->id, "a record's id or a request id")->required();
+  leaf->add_flag("--chain", shown->chain, "with all that it hangs on: request, tokens, session, policy, exception");
+  OnChosen(leaf, chosen, [shown](Context& context) { return Show(context, *shown); });
+  AddWhyCommand(*group, chosen);
+  AddIncidentCommand(*group, chosen);
+  AddExportCommand(*group, chosen);
   AddLedgerCommands(*group, chosen);
 }
 

@@ -77,6 +77,20 @@ absl::Status ToStatus(const grpc::Status& status, const grpc::ClientContext& con
   return FromChannel(status, address);
 }
 
+// Reads a stream until `visit` returns false or the broker ends it.
+template <typename M, typename Visit>
+absl::Status ReadAll(grpc::ClientContext& context, grpc::ClientReader<M>& reader, const std::string& address,
+                     const Visit& visit) {
+  M message;
+  while (reader.Read(&message)) {
+    if (visit(message)) continue;
+    context.TryCancel();
+    reader.Finish();
+    return absl::OkStatus();
+  }
+  return ToStatus(reader.Finish(), context, address);
+}
+
 }  // namespace
 
 struct Broker::Connection {
@@ -110,15 +124,16 @@ absl::Status Broker::TailRecords(const v1::ListRecordsRequest& request,
   grpc::ClientContext context;
   connection_->Prepare({}, &context);
   const auto stub = v1::AuditService::NewStub(connection_->channel);
-  const auto reader = stub->TailRecords(&context, request);
-  v1::RecordLine record;
-  while (reader->Read(&record)) {
-    if (line(record.json())) continue;
-    context.TryCancel();
-    reader->Finish();
-    return absl::OkStatus();
-  }
-  return ToStatus(reader->Finish(), context, connection_->address);
+  return ReadAll<v1::RecordLine>(context, *stub->TailRecords(&context, request), connection_->address,
+                                 [&](const v1::RecordLine& record) { return line(record.json()); });
+}
+
+absl::Status Broker::ExportRecords(const v1::ExportRecordsRequest& request,
+                                   const std::function<bool(const v1::ExportedRecord&)>& record) {
+  grpc::ClientContext context;
+  connection_->Prepare({}, &context);
+  const auto stub = v1::AuditService::NewStub(connection_->channel);
+  return ReadAll<v1::ExportedRecord>(context, *stub->ExportRecords(&context, request), connection_->address, record);
 }
 
 }  // namespace credbroker::client

@@ -48,6 +48,8 @@ namespace credbroker::v1 {
   class call##Reply;
 CREDBROKER_CLIENT_CALLS(X)
 #undef X
+class ExportRecordsRequest;
+class ExportedRecord;
 }  // namespace credbroker::v1
 
 namespace credbroker::client {
@@ -71,6 +73,10 @@ class Broker {
 
   // Calls `line` for each record as it arrives, until it returns false or the broker ends the stream. No time limit.
   absl::Status TailRecords(const v1::ListRecordsRequest& request, const std::function<bool(std::string_view)>& line);
+
+  // Calls `record` for each record or cursor of an export, until it returns false or the broker ends it. No time limit.
+  absl::Status ExportRecords(const v1::ExportRecordsRequest& request,
+                             const std::function<bool(const v1::ExportedRecord&)>& record);
 
  private:
   struct Connection;

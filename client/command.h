@@ -90,6 +90,9 @@ void AddPilotCommand(CLI::App& app, Action& chosen);
 void AddDoctorCommand(CLI::App& app, Action& chosen);
 void AddExplainCommand(CLI::App& policy, Action& chosen);
 void AddSimulateCommand(CLI::App& policy, Action& chosen);
+void AddWhyCommand(CLI::App& parent, Action& chosen);  // policy why, audit why
+// `policy history --scope NAME`: what changed for one scope, and who did it. Fails kScopeNotFound.
+absl::StatusOr<int> ScopeHistory(Context& context, const std::string& scope);
 void AddSecretCommands(CLI::App& app, Action& chosen);
 void AddSessionCommands(CLI::App& app, Action& chosen);
 void AddTokenCommands(CLI::App& app, Action& chosen);
@@ -99,6 +102,8 @@ void AddRunCommand(CLI::App& app, Action& chosen, const std::vector<std::string>
 void AddForwardCommand(CLI::App& app, Action& chosen, const std::vector<std::string>& command);
 void AddGitCredentialCommand(CLI::App& app, Action& chosen);
 void AddAuditCommands(CLI::App& app, Action& chosen);
+void AddIncidentCommand(CLI::App& audit, Action& chosen);
+void AddExportCommand(CLI::App& audit, Action& chosen);
 void AddLedgerCommands(CLI::App& audit, Action& chosen);  // audit verify, prove, checkpoint
 
 }  // namespace credbroker::client

@@ -159,10 +159,12 @@ void AddReading(CLI::App& policy, Action& chosen) {
       ->check(CLI::NonNegativeNumber);
   OnChosen(leaf, chosen, [version](Context& context) { return Get(context, *version); });
 
-  OnChosen(AddLeaf(policy, "history",
-                   {"Every version with its author, newest first", "credbroker policy history",
-                    "`credbroker policy diff 3 4` shows what changed"}),
-           chosen, History);
+  const auto scope = std::make_shared<std::string>();
+  leaf = AddLeaf(policy, "history",
+                 {"Every version with its author, newest first; or what changed for one scope, oldest first",
+                  "credbroker policy history --scope web-agent", "`credbroker policy diff 3 4` shows what changed"});
+  leaf->add_option("--scope", *scope, "only the versions that changed this scope, with what they changed");
+  OnChosen(leaf, chosen, [scope](Context& context) { return scope->empty() ? History(context) : ScopeHistory(context, *scope); });
 
   const auto from = std::make_shared<int64_t>(0);
   const auto to = std::make_shared<int64_t>(0);
@@ -186,13 +188,14 @@ void AddPolicyCommands(CLI::App& app, Action& chosen) {
   AddReading(*policy, chosen);
   AddSimulateCommand(*policy, chosen);
   AddExplainCommand(*policy, chosen);
+  AddWhyCommand(*policy, chosen);
   const auto file = std::make_shared<std::string>();
   const auto policy_path = std::make_shared<std::string>();
   CLI::App* leaf = AddLeaf(
       *policy, "test",
       {"Check expected decisions against a policy file, offline",
        "credbroker policy test policy.test.yaml --policy policy.yaml", "run it in CI before `credbroker apply`"});
-  leaf->add_option("file", *file, "YAML or JSON: a list `questions`, each with scope, expect, and url or git")
+  leaf->add_option("file,-f,--file", *file, "YAML or JSON: a list `questions`, each with scope, expect, and url or git")
       ->required();
   leaf->add_option("--policy", *policy_path, "the policy's file or folder; default: what the file names");
   OnChosen(leaf, chosen, [file, policy_path](Context& context) { return Test(context, *file, *policy_path); });

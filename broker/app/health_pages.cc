@@ -74,6 +74,9 @@ Page HealthPages::Metrics() const {
   text.Add("credbroker_ledger_writable", "gauge", "1 when the ledger can be written.", ledger.writable ? 1 : 0);
   text.Add("credbroker_records_owed", "gauge", "Records of revocations that wait for the ledger.",
            core_.recorder().owed());
+  text.Add("credbroker_export_behind_entries", "gauge", "Entries that the export heard from last has not read yet.",
+           metrics.export_behind.load());
+  text.Add("credbroker_exports_ended_total", "counter", "Exports that ended.", metrics.exports_ended.load());
   text.Add("credbroker_edges_connected", "gauge", "Edges that are connected.", core_.hub().connected());
   text.Add("credbroker_policy_version", "gauge", "Version of the policy in force.", core_.rules().Get()->version());
   text.Add("credbroker_grpc_calls_total", "counter", "Calls of the API.", metrics.calls.load());

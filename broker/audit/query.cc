@@ -52,6 +52,12 @@ bool DecisionFits(const std::string& wanted, const std::string& kind) {
   return wanted == kind;
 }
 
+bool VersionFits(int64_t wanted, const Json& record) {
+  if (wanted == 0) return true;
+  const auto found = record.find("policy_version");
+  return found != record.end() && found->is_number_integer() && found->get<int64_t>() == wanted;
+}
+
 absl::Time TimeOf(const Json& record) { return base::ParseTime(Text(record, "time")).value_or(absl::InfinitePast()); }
 
 bool RecordMatches(const Filter& filter, const Json& record) {
@@ -63,7 +69,7 @@ bool RecordMatches(const Filter& filter, const Json& record) {
          Equals(record, "request_id", filter.request_id) && Equals(record, "token_id", filter.token) &&
          Equals(record, "credential", filter.credential) && Equals(record, "host", filter.host) &&
          Equals(record, "code", filter.code) && Equals(record, "kind", filter.kind) &&
-         Equals(record, "action", filter.action) && DecisionFits(filter.decision, Text(record, "kind")) &&
+         Equals(record, "action", filter.action) && VersionFits(filter.policy_version, record) && DecisionFits(filter.decision, Text(record, "kind")) &&
          (filter.repository.empty() || RepositoryName(filter.repository) == RepositoryName(repository)) &&
          IsVisible(filter, repository);
 }

@@ -18,6 +18,7 @@ struct Filter {
   std::string kind;        // intent, outcome, deny, ...
   std::string action;
   std::string decision;    // allow (intents and outcomes) or deny
+  int64_t policy_version = 0;  // 0: every version
   // Where `visible_repositories` is given, records that name another repository do not match (a reviewer's bound).
   std::vector<std::string> visible_repositories;
   absl::Time since = absl::InfinitePast();   // inclusive

@@ -33,9 +33,10 @@ namespace credbroker::control {
   X(kListSecrets, "SecretService/ListSecrets", Role::kAdmin, Role::kReviewer, Role::kOperator)                      \
   X(kRotateSecret, "SecretService/RotateSecret", Role::kAdmin)                                                      \
   X(kDeleteSecret, "SecretService/DeleteSecret", Role::kAdmin)                                                      \
-  X(kListRecords, "AuditService/ListRecords", Role::kAdmin, Role::kReviewer)                                        \
-  X(kTailRecords, "AuditService/TailRecords", Role::kAdmin, Role::kReviewer)                                        \
-  X(kGetRecord, "AuditService/GetRecord", Role::kAdmin, Role::kReviewer)                                            \
+  X(kListRecords, "AuditService/ListRecords", Role::kAdmin, Role::kReviewer, Role::kRequester)                      \
+  X(kTailRecords, "AuditService/TailRecords", Role::kAdmin, Role::kReviewer, Role::kRequester)                      \
+  X(kExportRecords, "AuditService/ExportRecords", Role::kAdmin, Role::kReviewer)                                    \
+  X(kGetRecord, "AuditService/GetRecord", Role::kAdmin, Role::kReviewer, Role::kRequester)                          \
   X(kGetCheckpoints, "AuditService/GetCheckpoints", Role::kAdmin, Role::kReviewer, Role::kOperator)                 \
   X(kVerifyLedgers, "AuditService/VerifyLedgers", Role::kAdmin, Role::kReviewer, Role::kOperator)                   \
   X(kGetAnswers, "EvidenceService/GetAnswers", Role::kAdmin, Role::kReviewer, Role::kOperator)                      \

@@ -83,7 +83,7 @@ std::vector<LedgerPlace> Archives::List() const {
   const std::lock_guard lock(mutex_);
   std::vector<LedgerPlace> places;
   for (const auto& [edge, entry] : archives_) {
-    if (entry.archive) places.push_back({edge, entry.archive->folder(), entry.vkey});
+    if (entry.archive) places.push_back({edge, entry.archive->folder(), entry.vkey, entry.archive->size()});
   }
   return places;
 }

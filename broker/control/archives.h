@@ -20,6 +20,7 @@ struct LedgerPlace {
   std::string name;  // prefix of its records' ids: `broker`, `edge`
   std::string folder;
   std::string vkey;  // the key that was pinned for it, not what stands in the folder
+  uint64_t entries = 0;  // durable ones, when it was asked
 };
 
 struct EdgeBatch {

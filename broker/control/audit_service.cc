@@ -10,14 +10,27 @@
 namespace credbroker::control {
 namespace {
 
+// Reviewers and admins see every record; a requester those of its own sessions (S22, S43).
+bool SeesAll(const Caller& caller) { return caller.roles.Meets(Roles::Of(Role::kAdmin, Role::kReviewer)); }
+
+// Fails kRequesterNotAllowed for another requester's records, kCallerNotAllowed for a requester without a name.
+absl::StatusOr<audit::Filter> ReadBound(const v1::ListRecordsRequest& request, const Caller& caller) {
+  ASSIGN_OR_RETURN(audit::Filter filter, Read(request));
+  if (SeesAll(caller)) return filter;
+  if (caller.requester.empty()) return base::Error(base::ErrorCode::kCallerNotAllowed, "records");
+  if (!filter.requester.empty()) RETURN_IF_ERROR(caller.MayActFor(filter.requester));
+  filter.requester = caller.requester;
+  return filter;
+}
+
 class AuditService final : public v1::AuditService::Service {
  public:
   AuditService(Core& core, const Door& door) : core_(core), door_(door) {}
 
   grpc::Status ListRecords(grpc::ServerContext* context, const v1::ListRecordsRequest* request,
                            v1::ListRecordsReply* reply) override {
-    return Serve(core_, door_, context, Rpc::kListRecords, [&](const Caller&) -> absl::Status {
-      ASSIGN_OR_RETURN(const audit::Filter filter, Read(*request));
+    return Serve(core_, door_, context, Rpc::kListRecords, [&](const Caller& caller) -> absl::Status {
+      ASSIGN_OR_RETURN(const audit::Filter filter, ReadBound(*request, caller));
       ASSIGN_OR_RETURN(ListedRecords listed, core_.audits().List(filter));
       for (std::string& line : listed.lines) reply->add_json(std::move(line));
       reply->set_edges_current(listed.edges_current);
@@ -27,8 +40,8 @@ class AuditService final : public v1::AuditService::Service {
 
   grpc::Status TailRecords(grpc::ServerContext* context, const v1::ListRecordsRequest* request,
                            grpc::ServerWriter<v1::RecordLine>* writer) override {
-    return Serve(core_, door_, context, Rpc::kTailRecords, [&](const Caller&) -> absl::Status {
-      ASSIGN_OR_RETURN(const audit::Filter filter, Read(*request));
+    return Serve(core_, door_, context, Rpc::kTailRecords, [&](const Caller& caller) -> absl::Status {
+      ASSIGN_OR_RETURN(const audit::Filter filter, ReadBound(*request, caller));
       const auto cancelled = [&] { return context->IsCancelled() || core_.stopping(); };
       const auto emit = [&](std::string_view line) {
         v1::RecordLine record;
@@ -39,10 +52,36 @@ class AuditService final : public v1::AuditService::Service {
     });
   }
 
+  grpc::Status ExportRecords(grpc::ServerContext* context, const v1::ExportRecordsRequest* request,
+                             grpc::ServerWriter<v1::ExportedRecord>* writer) override {
+    return Serve(core_, door_, context, Rpc::kExportRecords, [&](const Caller&) -> absl::Status {
+      ExportOrder order{.cursor = request->cursor(),
+                        .follow = request->follow() ? Follow::kYes : Follow::kNo,
+                        .max_records = request->max_records()};
+      ASSIGN_OR_RETURN(order.filter, Read(request->filter()));
+      const auto cancelled = [&] { return context->IsCancelled() || core_.stopping(); };
+      const auto emit = [&](const ExportEvent& event) {
+        core_.metrics().export_behind = event.behind;
+        v1::ExportedRecord record;
+        record.set_json(event.json);
+        record.set_cursor(event.cursor);
+        record.set_behind(event.behind);
+        return writer->Write(record);
+      };
+      const absl::Status status = core_.audits().Export(order, cancelled, emit);
+      ++core_.metrics().exports_ended;
+      return status;
+    });
+  }
+
   grpc::Status GetRecord(grpc::ServerContext* context, const v1::GetRecordRequest* request,
                          v1::GetRecordReply* reply) override {
-    return Serve(core_, door_, context, Rpc::kGetRecord, [&](const Caller&) -> absl::Status {
+    return Serve(core_, door_, context, Rpc::kGetRecord, [&](const Caller& caller) -> absl::Status {
+      ASSIGN_OR_RETURN(const audit::Filter bound, ReadBound({}, caller));
       ASSIGN_OR_RETURN(std::vector<std::string> lines, core_.audits().Get(request->id()));
+      if (!SeesAll(caller)) std::erase_if(lines, [&](const std::string& line) { return !audit::Matches(bound, line); });
+      // As if it did not exist: ids are guessable, and whether one is taken is nobody else's business.
+      if (lines.empty()) return base::Error(base::ErrorCode::kRecordNotFound, request->id());
       for (std::string& line : lines) reply->add_json(std::move(line));
       return absl::OkStatus();
     });

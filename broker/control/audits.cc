@@ -44,7 +44,7 @@ struct Countdown {
 }  // namespace
 
 std::vector<LedgerPlace> Audits::Places() const {
-  std::vector<LedgerPlace> places = {{"broker", ledger_.folder(), ledger_.key_text()}};
+  std::vector<LedgerPlace> places = {{"broker", ledger_.folder(), ledger_.key_text(), ledger_.health().durable_size}};
   for (LedgerPlace& place : archives_.List()) places.push_back(std::move(place));
   return places;
 }
@@ -90,6 +90,35 @@ absl::Status Audits::Tail(const audit::Filter& filter, const std::function<bool(
       RETURN_IF_ERROR(one.follower.Poll(visit).status(), "tailing");
     }
     hub_.WaitShipped(kTailPoll);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Audits::Export(const ExportOrder& order, const std::function<bool()>& cancelled,
+                            const std::function<bool(const ExportEvent&)>& emit) {
+  const Countdown countdown{tails_};
+  if (++tails_ > kMaxTails) return Error(ErrorCode::kOverloaded, "too many exports and tails");
+  // Only what is durable is exported: what a power loss may take back must not be behind a cursor. A ledger that cannot be
+  // written still gives what it has.
+  ledger_.Flush().IgnoreError();
+  hub_.ShipAll(kShipWait);
+  ExportStream stream(order.filter);
+  RETURN_IF_ERROR(stream.Start(Places(), order.cursor), "exporting");
+  uint64_t sent = 0;
+  std::string told;
+  while (!cancelled()) {
+    ASSIGN_OR_RETURN(ExportEvent event, stream.Next(), "exporting");
+    const bool idle = event.json.empty() && stream.at_end();
+    if (!event.json.empty() || event.cursor != told) {
+      told = event.cursor;
+      sent += event.json.empty() ? 0 : 1;
+      if (!emit(event)) return absl::OkStatus();
+    }
+    if (order.max_records > 0 && sent == order.max_records) return absl::OkStatus();
+    if (!idle) continue;
+    if (order.follow == Follow::kNo) return absl::OkStatus();
+    hub_.WaitShipped(kTailPoll);
+    RETURN_IF_ERROR(stream.Refresh(Places()), "exporting");
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "audit/verify.h"
 #include "control/archives.h"
 #include "control/edges.h"
+#include "control/export_stream.h"
 
 namespace credbroker::control {
 
@@ -44,6 +45,11 @@ class Audits {
   // The same, then records as they arrive, until `cancelled` or `emit` refuses. Fails kOverloaded beyond kMaxTails.
   absl::Status Tail(const audit::Filter& filter, const std::function<bool()>& cancelled,
                     const std::function<bool(std::string_view line)>& emit);
+
+  // Records from the order's cursor on, until the ledgers' present ends, `max_records`, `cancelled` or a refusing `emit`.
+  // Fails kOverloaded beyond kMaxTails, and as ExportStream.
+  absl::Status Export(const ExportOrder& order, const std::function<bool()>& cancelled,
+                      const std::function<bool(const ExportEvent&)>& emit);
 
   // One record by its id, or every record of a request. Fails kRecordNotFound.
   absl::StatusOr<std::vector<std::string>> Get(const std::string& id);

@@ -301,8 +301,17 @@ absl::StatusOr<audit::Filter> Read(const v1::ListRecordsRequest& in) {
                        .exception = in.exception(),
                        .request_id = in.request_id(),
                        .token = in.token_id(),
+                       .credential = in.credential(),
+                       .host = in.host(),
+                       .code = in.code(),
                        .repository = in.repository(),
-                       .kind = in.kind()};
+                       .kind = in.kind(),
+                       .action = in.action(),
+                       .decision = in.decision(),
+                       .policy_version = in.policy_version()};
+  if (!in.decision().empty() && in.decision() != "allow" && in.decision() != "deny") {
+    return Error(ErrorCode::kBadArgument, "the decision is allow or deny");
+  }
   if (in.limit() < 0 || static_cast<std::size_t>(in.limit()) > audit::kMaxQueryRecords) {
     return Error(ErrorCode::kBadArgument, "the limit is 1 to 10,000");
   }

@@ -17,6 +17,8 @@ class Metrics {
   std::atomic<uint64_t> leases_lent{0};
   std::atomic<uint64_t> leaves_signed{0};
   std::atomic<uint64_t> calls{0};
+  std::atomic<uint64_t> export_behind{0};  // entries that the export heard from last had not looked at yet
+  std::atomic<uint64_t> exports_ended{0};
 
   void CountError(base::ErrorCode code);
   std::map<base::ErrorCode, uint64_t> errors() const;

@@ -10,6 +10,7 @@ import time
 import unittest
 
 import harness
+import tlog_check
 from client import Channel, connect, tunnel
 from harness import Case, wait_until
 
@@ -88,6 +89,108 @@ class Records(Case):
                     result = w.cli("audit", "verify", "--ledger", copy, check=False)
                     self.assertEqual(result.code, 1, result.text())
             segment.write_bytes(whole)
+
+    def test_a_third_partys_tool_accepts_checkpoint_and_proof(self):
+        w = self.world
+        session, token = w.open_session()
+        with tunnel(w, token, "echo.test") as channel:
+            for number in range(5):
+                channel.request("GET", f"/open/p{number}", w.url("echo.test").split("/")[2])
+        wait_until("the records are shipped", lambda: [r for r in w.records(session) if r["kind"] == "outcome"])
+        keys = w.folder / "pinned.vkey"
+        w.cli("audit", "checkpoint", "--key-out", keys)
+        kept = {key.split("+")[0]: key for key in keys.read_text().splitlines()}
+        for record in w.records(session)[:6]:
+            answer = w.json("audit", "prove", record["id"])
+            vkey = kept[answer["key"].split("+")[0]]
+            leaf = answer["record"].encode()
+            self.assertEqual(tlog_check.check_proof(answer["proof"], leaf, vkey), answer["index"])
+            for changed in (leaf.replace(b"team-web", b"team-wob"), leaf[:-1], leaf + b"x"):
+                if changed != leaf:
+                    self.assertRaises(ValueError, tlog_check.check_proof, answer["proof"], changed, vkey)
+            forged = answer["proof"].replace(f"index {answer['index']}\n", f"index {answer['index'] + 1}\n")
+            self.assertRaises(ValueError, tlog_check.check_proof, forged, leaf, vkey)
+            for key in kept.values():
+                if key != vkey:
+                    self.assertRaises(ValueError, tlog_check.check_proof, answer["proof"], leaf, key)
+
+    def test_exports_go_on_over_a_restart_and_hold_every_record_once(self):
+        w = harness.World()
+        self.addCleanup(w.close)
+        session, token = w.open_session()
+        cursor, out = w.folder / "siem.cursor", w.folder / "siem.jsonl"
+
+        def ask(path):
+            with tunnel(w, token, "echo.test") as channel:
+                channel.request("GET", path, w.url("echo.test").split("/")[2])
+            wait_until("the record is there", lambda: [r for r in w.records(session) if r["path"] == path and r["kind"] == "outcome"])
+
+        def export(*more):
+            return w.cli("audit", "export", "--cursor-file", cursor, "--out", out, *more)
+        ask("/open/one")
+        export("--limit", "2")
+        self.assertEqual(len(out.read_text().splitlines()), 2)
+        export()
+        w.broker.kill()
+        w.broker.start()
+        ask("/open/two")
+        export()
+        export()
+        lines = [json.loads(line) for line in out.read_text().splitlines()]
+        ids = [r["id"] for r in lines]
+        self.assertEqual(len(ids), len(set(ids)), "a record twice")
+        listed = {r["id"] for r in w.json("audit", "list", "--limit", "10000") if r.get("session") == session}
+        self.assertLessEqual(listed, set(ids))
+        self.assertEqual(out.stat().st_mode & 0o777, 0o600)
+        self.assertEqual({r["path"] for r in lines if r["kind"] == "intent" and r["path"].startswith("/open")}, {"/open/one", "/open/two"})
+        refused = w.cli("audit", "export", "--from", "c1:broker=999999", check=False)
+        self.assertEqual(refused.code, 1)
+        self.assertIn("4010", refused.text())
+        for form, mark in (("ocsf", '"class_uid":6003'), ("syslog", "[credbroker@32473 "), ("cef", "CEF:0|Credbroker|")):
+            shown = w.cli("audit", "export", "--format", form, "--session", session).out.decode().splitlines()
+            self.assertTrue(shown and all(mark in line for line in shown), form)
+
+    def test_a_refusal_is_explained_and_hangs_on_a_chain(self):
+        w = self.world
+        session, token = w.open_session("--ticket", "T-77")
+        with tunnel(w, token, "echo.test") as channel:
+            host = w.url("echo.test").split("/")[2]
+            self.assertEqual(channel.request("GET", "/closed/why", host).status, 403)
+            self.assertEqual(channel.request("GET", "/open/why", host).status, 200)
+        deny = wait_until("it is recorded", lambda: w.records(session, kind="deny"))[0]
+        why = w.json("policy", "why", deny["request_id"])
+        self.assertIn(deny["code"], " ".join(why["words"]))
+        self.assertEqual(why["not_searched"], "")
+        self.assertIn("Refused", w.cli("audit", "why", deny["id"]).out.decode())
+        allowed = wait_until("it is recorded", lambda: w.records(session, kind="intent", path="/open/why"))[0]
+        chain = w.json("audit", "show", allowed["id"], "--chain")
+        self.assertEqual(chain["summary"]["session"], session)
+        self.assertEqual(chain["summary"]["requester"], "team-web")
+        self.assertEqual(chain["tokens"][0]["token_id"], allowed["token_id"])
+        self.assertEqual(chain["session"][0]["action"], "session.open")
+        self.assertEqual(chain["policy"]["policy_version"], allowed["policy_version"])
+        self.assertTrue(chain["summary"]["policy_author"])
+        under = w.json("audit", "list", "--policy-version", str(allowed["policy_version"]), "--decision", "allow", "--limit", "10000")
+        self.assertIn(allowed["id"], [r["id"] for r in under])
+        self.assertTrue(w.json("policy", "history", "--scope", "web-agent"))
+        self.assertEqual(w.cli("policy", "history", "--scope", "never-there", check=False).code, 1)
+
+    def test_an_incident_report_matches_the_log_S47(self):
+        w = self.world
+        session, token = w.open_session()
+        with tunnel(w, token, "echo.test") as channel:
+            host = w.url("echo.test").split("/")[2]
+            channel.request("GET", "/open/incident", host)
+            channel.request("GET", "/closed/incident", host)
+        w.cli("session", "close", session)
+        log = wait_until("the outcomes are there", lambda: (r := w.records(session)) and any(x["kind"] == "outcome" for x in r) and r)
+        report = w.json("audit", "incident", "--since", "1h", "--session", session)
+        row = next(s for s in report["sessions"] if s["session"] == session)
+        self.assertEqual(row["allowed"], sum(r["kind"] == "intent" for r in log))
+        self.assertEqual(row["refused"], sum(r["kind"] == "deny" for r in log))
+        self.assertEqual({t["token_id"] for t in report["tokens"]}, {r["token_id"] for r in log if r["kind"] == "issue"})
+        self.assertEqual({c["credential"] for c in report["credentials"]}, {r["credential"] for r in log if r["kind"] == "intent" and r["credential"]})
+        self.assertIn("# Incident report", w.cli("audit", "incident", "--since", "1h").out.decode())
 
     def test_a_policy_change_is_recorded_before_it_acts_S11(self):
         w = self.world

@@ -80,6 +80,7 @@ TEST(QueryTest, EveryFieldFilters) {
     r->session = r->requester = r->rule = r->effect_class = r->exception = r->token_id = r->credential = r->host = r->code =
         r->action = mark;
     r->repository = i == 1 ? "Acme/Web" : "acme/other";
+    r->policy_version = i;
   };
   Fill(folder / "l", "edge", 3, 1'800'000'000, change);
   const std::vector<std::pair<std::string Filter::*, std::string>> cases = {
@@ -94,6 +95,11 @@ TEST(QueryTest, EveryFieldFilters) {
     filter.*cases[i].first = "nothing";
     EXPECT_TRUE(Ids(Query({folder / "l"}, filter)).empty()) << i;
   }
+  Filter version;
+  version.policy_version = 1;
+  EXPECT_EQ(Ids(Query({folder / "l"}, version)), (std::vector<std::string>{"edge-1"}));
+  version.policy_version = 7;
+  EXPECT_TRUE(Ids(Query({folder / "l"}, version)).empty());
   Filter visible;
   visible.visible_repositories = {"acme/web"};
   EXPECT_EQ(Ids(Query({folder / "l"}, visible)), (std::vector<std::string>{"edge-1"}));

@@ -55,6 +55,74 @@ TEST_F(AuditsTest, TailGivesWhatIsThereAndWhatComesOnce) {
   EXPECT_THAT(seen[3], HasSubstr("\"broker-3\""));
 }
 
+// Runs an export to its end; gives the ids, and the last cursor.
+std::vector<std::string> Exported(Audits& audits, const ExportOrder& order, std::string* cursor, absl::Status* status = nullptr) {
+  std::vector<std::string> ids;
+  const absl::Status ended = audits.Export(
+      order, [] { return false; },
+      [&](const ExportEvent& event) {
+        if (cursor != nullptr) *cursor = event.cursor;
+        const std::size_t at = event.json.find("\"id\":\"");
+        if (at != std::string::npos) ids.push_back(event.json.substr(at + 6, event.json.find('"', at + 6) - at - 6));
+        return true;
+      });
+  if (status != nullptr) *status = ended;
+  return ids;
+}
+
+TEST_F(AuditsTest, AnExportGoesOnWhereItsCursorStands) {
+  ASSERT_THAT(Open(), IsOk());
+  std::string cursor;
+  EXPECT_EQ(Exported(core_->audits(), {.max_records = 2}, &cursor), (std::vector<std::string>{"broker-0", "broker-1"}));
+  EXPECT_EQ(cursor, "c1:broker=2");
+  Reopen();  // whoever was restarted; stop and start are records of their own
+  EXPECT_EQ(Exported(core_->audits(), {.cursor = cursor}, &cursor),
+            (std::vector<std::string>{"broker-2", "broker-3", "broker-4", "broker-5"}));
+  EXPECT_EQ(Exported(core_->audits(), {.cursor = cursor}, &cursor).size(), 0u);
+  ASSERT_THAT(Open(), IsOk());
+  EXPECT_EQ(Exported(core_->audits(), {.cursor = cursor}, &cursor).size(), 2u);
+}
+
+TEST_F(AuditsTest, AnExportFiltersAndItsCursorPassesTheRest) {
+  ASSERT_THAT(Open(), IsOk());
+  std::string cursor;
+  EXPECT_EQ(Exported(core_->audits(), {.filter = {.kind = "issue"}}, &cursor), (std::vector<std::string>{"broker-3"}));
+  EXPECT_EQ(cursor, "c1:broker=4");
+  std::string moved;
+  EXPECT_TRUE(Exported(core_->audits(), {.filter = {.kind = "misuse"}}, &moved).empty());
+  EXPECT_EQ(moved, "c1:broker=4") << "the cursor moves over what is not wanted";
+}
+
+TEST_F(AuditsTest, ACursorBehindTheEndMeansThatEntriesAreGone) {
+  absl::Status status;
+  Exported(core_->audits(), {.cursor = "c1:broker=99"}, nullptr, &status);
+  EXPECT_THAT(status, FailsWith(ErrorCode::kLedgerTruncated));
+  Exported(core_->audits(), {.cursor = "c1:other=0"}, nullptr, &status);
+  EXPECT_THAT(status, FailsWith(ErrorCode::kRecordNotFound));
+  Exported(core_->audits(), {.cursor = "broker=0"}, nullptr, &status);
+  EXPECT_THAT(status, FailsWith(ErrorCode::kBadArgument));
+}
+
+TEST_F(AuditsTest, AnExportFollowsAndReadsABrokenLedger) {
+  std::vector<uint64_t> behind;
+  int polls = 0;
+  std::vector<std::string> lines;
+  ASSERT_THAT(core_->audits().Export(
+                  {.follow = Follow::kYes}, [&] { return ++polls > 50; },
+                  [&](const ExportEvent& event) {
+                    // On this clock that stands still nothing is synced by time.
+                    EXPECT_TRUE(lines.size() != 1 || (Open().ok() && core_->ledger().Flush().ok()));
+                    lines.push_back(event.json);
+                    behind.push_back(event.behind);
+                    return lines.size() < 4;
+                  }),
+              IsOk());
+  EXPECT_THAT(lines.back(), HasSubstr("broker-3"));
+  EXPECT_EQ(behind[0], 1u) << "of the two that were there, one was still to come";
+  BreakLedger();
+  EXPECT_EQ(Exported(core_->audits(), {}, nullptr).size(), 4u);
+}
+
 TEST_F(AuditsTest, VerifiesAndNamesAnEdit) {
   ASSERT_OK_AND_ASSIGN(const auto checkpoints, core_->audits().Checkpoints());
   ASSERT_EQ(checkpoints.size(), 1u);
