@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/macros.h"
 #include "base/str.h"
+#include "forge/api_body.h"
 #include "model/grant.h"
 #include "policy/explain.h"
 #include "policy/rule_set.h"
@@ -25,7 +26,7 @@ using Rules = std::shared_ptr<const policy::RuleSet>;
 
 const std::set<std::string> kKnown = {"scope",  "expect",       "phase",      "label",  "name",   "rule",
                                       "reason", "effect_class", "credential", "method", "url",    "body",
-                                      "git",    "repo",         "ref",        "path",   "create", "delete", "force"};
+                                      "git",    "repo",         "ref",        "path",   "body",   "create", "delete", "force"};
 
 absl::Status Bad(const YAML::Mark& mark, std::string_view why) {
   return base::Error(base::ErrorCode::kBadArgument, base::StrCat("line ", mark.line + 1, ": ", why));
@@ -56,6 +57,7 @@ policy::Question QuestionOf(Fields& fields) {
   policy::Question question;
   if (!fields["method"].empty()) question.method = fields["method"];
   question.url = fields["url"];
+  forge::FillBody(fields["body"], &question);
   question.git = fields["git"];
   question.repo = fields["repo"];
   question.ref = fields["ref"];

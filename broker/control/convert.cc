@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "base/str.h"
+#include "forge/api_body.h"
 #include "reveal/secret_reveal.h"
 
 namespace credbroker::control {
@@ -243,6 +244,7 @@ policy::Question Read(const v1::Question& in) {
   policy::Question question;
   if (!in.method().empty()) question.method = in.method();
   question.url = in.url();
+  forge::FillBody(in.body(), &question);
   question.git = in.git();
   question.repo = in.repo();
   question.ref = in.ref();

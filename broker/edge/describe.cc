@@ -30,7 +30,7 @@ absl::Status ReadUpgrade(const wire::RequestHead& head, Request* request) {
 
 absl::Status FillTarget(std::string_view resource, Request* request) {
   const model::Target target = model::SplitTarget(resource);
-  RETURN_IF_ERROR(model::CheckPath(target.path));
+  RETURN_IF_ERROR(model::CheckPath(target.path, model::EncodedSlash::kGitlab));
   request->facts.path = target.path;
   if (target.query) {
     request->query = resource.substr(target.path.size());

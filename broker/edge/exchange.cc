@@ -5,7 +5,10 @@
 #include "base/text.h"
 #include "edge/git_body.h"
 #include "edge/identity.h"
+#include "edge/node_ids.h"
 #include "edge/websocket.h"
+#include "forge/api_body.h"
+#include "policy/graphql_rules.h"
 #include "token/claims.h"
 #include "wire/hop.h"
 #include "wire/push_refusal.h"
@@ -74,6 +77,10 @@ base::Task<bool> Exchange::Serve() {
   connection_.Serves(caller_);
   if (request_.facts.git) {
     const ErrorCode code = co_await ReadGit();
+    if (code != ErrorCode::kNone) co_return co_await Refuse(worker_.gate.Refuse(caller_.get(), request_.facts, Info(), code));
+  }
+  if (const policy::BodyRule rule = worker_.gate.BodyRuleOf(request_.facts); rule != policy::BodyRule::kNone) {
+    const ErrorCode code = co_await ReadApi(rule);
     if (code != ErrorCode::kNone) co_return co_await Refuse(worker_.gate.Refuse(caller_.get(), request_.facts, Info(), code));
   }
   const net::Deadline deadline = worker_.loop.After(worker_.options.gate_wait);
@@ -204,8 +211,39 @@ base::Task<ErrorCode> Exchange::CheckPush(policy::PushNeeds needs) {
   co_return ErrorCode::kNone;
 }
 
+// The effect depends on the body: it is read whole, strictly, and what was read is what goes on.
+base::Task<ErrorCode> Exchange::ReadApi(policy::BodyRule rule) {
+  // A parameter in the query could say another thing than the body.
+  if (!request_.query.empty()) co_return ErrorCode::kBodyUndecided;
+  const bool bodyless = head_.framing == Framing::kNone || (head_.framing == Framing::kLength && head_.content_length == 0);
+  if (!bodyless && !forge::IsJsonType(head_.FindHeader("content-type").value_or(""))) co_return ErrorCode::kBodyUndecided;
+  KeepHead();
+  if (head_.expect_continue) client_.Write(wire::kContinueResponse);
+  api_ = std::make_unique<ApiBody>(client_, body_, worker_.options);
+  const ErrorCode code = co_await api_->Read(head_.FindHeader("content-encoding").value_or(""));
+  if (code != ErrorCode::kNone) co_return code;
+  auto read = forge::ReadBody(rule, api_->text());
+  if (!read.ok()) co_return base::CodeOf(read.status());
+  request_.facts.body = *std::move(read);
+  if (rule != policy::BodyRule::kGraphql) co_return ErrorCode::kNone;
+  auto resolved = std::make_shared<model::BodyFacts>(*request_.facts.body);
+  worker_.nodes.Resolve(caller_->grant.session, request_.facts.authority.Text(443), &resolved->operation);
+  request_.facts.body = std::move(resolved);
+  co_return ErrorCode::kNone;
+}
+
+// Ids that this answer gives for things of the one repository that was asked about may be used by the session's mutations.
+void Exchange::LearnNodes(const gate::Passage& passage, std::string_view answer) {
+  if (request_.facts.body == nullptr || !request_.facts.body->graphql || answer.empty()) return;
+  std::string repository;
+  const std::vector<std::string> paths = policy::NodeIdPaths(request_.facts.body->operation, &repository);
+  if (!passage.allow()->managed) return;
+  worker_.nodes.Learn(caller_->grant.session, request_.facts.authority.Text(443), repository, paths, answer);
+}
+
 BodyPlan Exchange::PlanBody() const {
   BodyPlan plan{head_.framing, head_.content_length, head_.expect_continue && git_ == nullptr, false};
+  if (api_ != nullptr) return {api_->text().empty() ? head_.framing : Framing::kLength, api_->text().size(), false, true};
   const bool rewritten = lfs_ != nullptr && git_ != nullptr;
   if (git_ == nullptr || (!git_->coded() && spool_ == nullptr && !rewritten)) return plan;
   plan.framing = Framing::kLength;
@@ -231,6 +269,10 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
     result.error = base::CodeOf(written);
     co_return result;
   }
+  if (api_ != nullptr) {
+    up.ahead = api_->Take();
+    up.source = nullptr;
+  }
   if (git_ != nullptr && lfs_ != nullptr) {
     up.ahead = lfs_->body();
     up.source = nullptr;
@@ -250,8 +292,12 @@ base::Task<Relay::Result> Exchange::SendOnce(const gate::Passage& passage, Upstr
     relay.EditContent([this](std::string_view answer) { return lfs_->EditAnswer(answer, worker_.gate); }, kMaxLfsAnswer);
   }
   if (lfs_ != nullptr) relay.EditLocation([this](std::string_view location) { return lfs_->EditLocation(location, worker_.gate); });
+  std::string answer;
+  const bool graphql = request_.facts.body != nullptr && request_.facts.body->graphql;
+  if (graphql) relay.KeepCopy(&answer, worker_.options.max_api_body);
   if (request_.websocket) relay.AllowSwitch(*request_.websocket);
   result = co_await relay.Run();
+  if (result.error == ErrorCode::kNone && result.status == 200) LearnNodes(passage, answer);
   if (result.switched) co_await CarrySwitched(passage, *connected->stream, &result);
   result.upstream_silent = result.upstream_silent && connected->reused;
   if (result.upstream_reusable) worker_.upstreams.Release(Target().facts.authority, *std::move(connected));
@@ -332,7 +378,7 @@ base::Task<bool> Exchange::Drain(std::size_t limit) {
 
 base::Task<bool> Exchange::Refuse(Refusal refusal) {
   const bool head_only = head_.method == "HEAD";
-  const bool continues = head_.expect_continue && git_ == nullptr;  // the client waits for a word before its body
+  const bool continues = head_.expect_continue && git_ == nullptr && api_ == nullptr;  // the client waits for a word before its body
   const bool report = IsPush() && git_ != nullptr && CanReport(git_->push()) && !IsLoginRefusal(refusal.code);
   bool keep = head_.keep_alive && !continues && !IsFramingFault(refusal.code);
   const bool lfs = request_.facts.git && request_.facts.git->lfs.part != model::LfsFacts::Part::kNone;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/task.h"
+#include "edge/api_body.h"
 #include "edge/body.h"
 #include "edge/describe.h"
 #include "edge/git_body.h"
@@ -39,6 +40,8 @@ class Exchange {
   std::string LfsBase() const;
   const Request& Target() const;
   base::Task<base::ErrorCode> CheckPush(policy::PushNeeds needs);
+  base::Task<base::ErrorCode> ReadApi(policy::BodyRule rule);
+  void LearnNodes(const gate::Passage& passage, std::string_view answer);
   base::Task<bool> Forward(gate::Passage passage);
   base::Task<Relay::Result> SendOnce(const gate::Passage& passage, Upstreams::Reuse reuse);
   base::Task<void> CarrySwitched(const gate::Passage& passage, net::Stream& upstream, Relay::Result* result);
@@ -64,6 +67,7 @@ class Exchange {
   BodySource body_;
   std::unique_ptr<GitBody> git_;       // a git body that is read before the decision
   std::unique_ptr<LfsCall> lfs_;       // an LFS request
+  std::unique_ptr<ApiBody> api_;       // the body of an API request that is read before the decision
   std::unique_ptr<PushSpool> spool_;   // its pack, when a rule must read it
 };
 

@@ -29,6 +29,7 @@ struct EdgeOptions {
   std::size_t max_drained = std::size_t{2} << 30;      // of a refused push; more is cut
   std::size_t max_spool = std::size_t{1} << 30;        // of a push that a rule must read whole: 413
   std::size_t max_decoded = std::size_t{16} << 20;     // of a compressed git body, which is held in memory: 413
+  std::size_t max_api_body = std::size_t{1} << 20;     // of an API request that a rule must read, as sent and decoded: refused
   std::size_t max_refusal_drain = 256 * 1024;          // of another refused body, to keep the connection; more closes it
 
   std::string spool_folder;                            // for pushes that a rule must read whole; files have no name

@@ -148,6 +148,11 @@ bool Relay::BeginAnswer(const wire::ResponseHead& head) {
 }
 
 bool Relay::SendDown(std::string_view content) {
+  if (copy_ != nullptr) {
+    const bool fits = content.size() <= copy_limit_ - copy_->size();
+    if (fits) copy_->append(content);
+    if (!fits) copy_->clear(), copy_ = nullptr;
+  }
   result_.answered = true;
   if (content.empty()) return true;
   result_.bytes_down += static_cast<int64_t>(content.size());

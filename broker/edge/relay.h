@@ -65,6 +65,9 @@ class Relay {
   // Takes a 101 that fits `ask`, which outlives the relay; otherwise each 101 is a fault of the upstream.
   void AllowSwitch(const wire::WebSocketAsk& ask) { ask_ = &ask; }
 
+  // Keeps a copy of the answer's content, as it goes to the client, of at most `limit` bytes; a longer one is not kept at all.
+  void KeepCopy(std::string* copy, std::size_t limit) { copy_ = copy, copy_limit_ = limit; }
+
   base::Task<Result> Run();
 
  private:
@@ -95,6 +98,9 @@ class Relay {
   std::size_t max_held_ = 0;
   bool holds_ = false;
   std::string held_;  // content for edit_
+
+  std::string* copy_ = nullptr;
+  std::size_t copy_limit_ = 0;
 
   Result result_;
   bool up_done_ = false;

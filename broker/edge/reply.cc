@@ -17,7 +17,10 @@ std::string JsonBody(const base::ErrorEntry& entry, const gate::Refusal& refusal
   audit::AppendJsonString(refusal.request_id, &body);
   body += ",\"next_step\":";
   audit::AppendJsonString(entry.next_step, &body);
-  body += "}}\n";
+  // `message` is where gh and other clients of forges look for something to print.
+  body += "},\"message\":";
+  audit::AppendJsonString(base::StrCat("credbroker: ", entry.text, " [", static_cast<int>(entry.code), "]; ", entry.next_step), &body);
+  body += "}\n";
   return body;
 }
 

@@ -88,7 +88,7 @@ class OneLoopServer final : public Server {
     gate_.emplace(board_, *ledger_, *leases_, ledger_wait_, clock_, gate::GateOptions());
     sockets_.emplace(loop_, *gate_, base::StrCat(options_.data_dir, "/", kSocketsFolder),
                      [this](net::Accepted accepted, std::shared_ptr<SessionSocket> socket) { AcceptAt(std::move(accepted), std::move(socket)); });
-    worker_.emplace(Worker{loop_, *gate_, *upstreams_, *leaves_, connections_, options_.limits, lfs_links_});
+    worker_.emplace(Worker{loop_, *gate_, *upstreams_, *leaves_, connections_, nodes_, options_.limits, lfs_links_});
     return absl::OkStatus();
   }
 
@@ -226,6 +226,7 @@ class OneLoopServer final : public Server {
   absl::Duration told_of_overload_ = -absl::InfiniteDuration();
   bool told_ = false;  // has the broker told its state?
   std::vector<std::pair<net::Accepted, Door::Kind>> early_;  // accepted before it has
+  NodeIds nodes_;
   std::optional<Worker> worker_;
   net::Loop loop_;  // below what its tasks use: its end destroys them first
   net::OwnListeners own_;

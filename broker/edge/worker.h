@@ -3,6 +3,7 @@
 #include "edge/connections.h"
 #include "edge/leaf_source.h"
 #include "edge/lfs_links.h"
+#include "edge/node_ids.h"
 #include "edge/options.h"
 #include "edge/upstream.h"
 #include "gate/gate.h"
@@ -17,6 +18,7 @@ struct Worker {
   Upstreams& upstreams;
   LeafSource& leaves;
   Connections& connections;
+  NodeIds& nodes;
   const EdgeOptions& options;
   const LfsLinks& lfs_links;
 };

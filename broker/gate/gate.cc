@@ -109,10 +109,13 @@ policy::PushNeeds Gate::NeedsOfPush(const Caller& caller, const Facts& facts) {
   return policy::NeedsOfPush(facts, caller.grant, state().rules);
 }
 
+policy::BodyRule Gate::BodyRuleOf(const Facts& facts) { return policy::BodyRuleOf(facts, *state().rules); }
+
 base::Task<Gate::Opening> Gate::Open(std::shared_ptr<const Caller> caller, const Facts& facts, RequestInfo info,
                                      absl::Duration deadline) {
   const Instant at = Reading();
   if (const ErrorCode code = CheckCaller(*caller, at); code != ErrorCode::kNone) co_return Refuse(caller.get(), facts, info, code);
+  if (facts.body == nullptr && BodyRuleOf(facts) != policy::BodyRule::kNone) co_return Refuse(caller.get(), facts, info, ErrorCode::kBodyUndecided);
   model::Decision decision = policy::Decide(facts, caller->grant, state().rules, at.now);
   if (const model::Deny* deny = decision.deny()) co_return RecordDeny(caller.get(), facts, info, *deny);
   Account* account = nullptr;

@@ -23,6 +23,7 @@
 #include "gate/state_board.h"
 #include "model/facts.h"
 #include "model/record.h"
+#include "policy/catalogue.h"
 #include "policy/decide.h"
 
 namespace credbroker::gate {
@@ -91,6 +92,9 @@ class Gate {
 
   // What must be found out of a push before Open (policy/decide.h).
   policy::PushNeeds NeedsOfPush(const Caller& caller, const model::Facts& facts);
+
+  // What of the request's body the decision depends on. Then fill facts.body in before Open, which refuses without it.
+  policy::BodyRule BodyRuleOf(const model::Facts& facts);
 
   // A connection to a host, judged without an intent: an intercepted CONNECT has no effect of its own, the requests inside
   // do. Records refusals as Open does. A tunnel needs Open.

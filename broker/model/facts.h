@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "model/authority.h"
+#include "model/body.h"
 
 namespace credbroker::model {
 
@@ -84,6 +86,8 @@ struct Facts {
   std::string method;  // upper case as sent
   std::string path;    // canonical, without query; "/" at least
   std::optional<GitFacts> git;
+  // What the body says, where the catalogue wants to know; null: it was not read (policy/catalogue.h, BodyRule).
+  std::shared_ptr<const BodyFacts> body = nullptr;
 };
 
 }  // namespace credbroker::model

@@ -57,6 +57,10 @@ std::size_t FindDumb(std::string_view path) {
 // RFC 3986 pchar without `;`, `%` and with `/`.
 bool IsPathByte(char c) { return IsUnreserved(c) || std::string_view("/!$&'()*+,=:@").find(c) != std::string_view::npos; }
 
+bool IsEncodedSlash(std::string_view path, std::size_t at) {
+  return at + 2 < path.size() && path[at + 1] == '2' && (path[at + 2] == 'F' || path[at + 2] == 'f');
+}
+
 absl::Status CheckEncoded(std::string_view path, std::size_t at) {
   const int high = at + 2 < path.size() ? Hex(path[at + 1]) : -1;
   const int low = at + 2 < path.size() ? Hex(path[at + 2]) : -1;
@@ -75,8 +79,10 @@ Target SplitTarget(std::string_view target) {
   return {target.substr(0, mark), target.substr(mark + 1)};
 }
 
-absl::Status CheckPath(std::string_view path) {
+absl::Status CheckPath(std::string_view path, EncodedSlash slashes) {
   if (path.empty() || path.front() != '/' || path.size() > 8192) return Bad("no leading slash, or too long");
+  constexpr std::string_view kProjects = "/api/v4/projects/";
+  const bool may_encode = slashes == EncodedSlash::kGitlab && path.starts_with(kProjects);
   std::size_t segment = 1;
   for (std::size_t at = 1; at <= path.size(); ++at) {
     if (at == path.size() || path[at] == '/') {
@@ -84,6 +90,14 @@ absl::Status CheckPath(std::string_view path) {
       if (name == "." || name == "..") return Bad("dot segment");
       if (name.empty() && at != path.size()) return Bad("empty segment");
       segment = at + 1;
+      continue;
+    }
+    if (may_encode && at >= kProjects.size() && path[at] == '%' && IsEncodedSlash(path, at)) {
+      const std::string_view name = path.substr(segment, at - segment);
+      const char next = at + 3 < path.size() ? path[at + 3] : '/';
+      if (name.empty() || name == "." || name == ".." || next == '/') return Bad("empty or dot segment");
+      segment = at + 3;
+      at += 2;
       continue;
     }
     if (path[at] == '%') {

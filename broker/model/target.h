@@ -21,7 +21,11 @@ Target SplitTarget(std::string_view target);
 // encoded ones too; backslash; `;` parameters; control and non-ASCII bytes; percent signs that do not start two hex
 // digits; encoded slash, backslash, NUL, control characters, `;`, `?`, `#`, `%`; encoded characters that need no encoding
 // (RFC 3986 unreserved: `%61`). Limit: 8 KiB.
-absl::Status CheckPath(std::string_view path);
+//
+// With kGitlab, paths under /api/v4/projects/ may hold encoded slashes, which are how that API names projects, files and
+// branches; what stands between them is held to the same rules. Only a decision for such a host may pass it (policy/decide.cc).
+enum class EncodedSlash { kRefused, kGitlab };
+absl::Status CheckPath(std::string_view path, EncodedSlash slashes = EncodedSlash::kRefused);
 
 // What a request asks of git's smart HTTP protocol, from its method, checked path and query alone; nullopt when it is
 // not git. The one reading of a git path: the edge and `policy explain` share it. Changes are filled in by the caller.

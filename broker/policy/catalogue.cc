@@ -3,300 +3,115 @@
 #include <algorithm>
 #include <array>
 
-#include "base/text.h"
+#include "policy/path_trie.h"
 
-// Rows are tried from the top: a row that names more must stand above one that names less, and a dangerous one above an
-// ordinary one that could read the same path (a branch may be called `x/protection`). Allow by list, never deny by
-// list: dangerous rows are here so that reports and refusals name their class.
+// Allow by list, never deny by list: dangerous rows are here so that reports and refusals name their class.
 namespace credbroker::policy {
 namespace {
 
-#define BOTH true, true
-#define GITHUB true, false
-#define GITEA false, true
-#define REPO "/repos/{owner}/{repo}"
-constexpr std::string_view kRepository = REPO;
-
+#define ROW(preset, method, path, effect, body) {Preset::preset, method, path, effect, BodyRule::body},
 constexpr CatalogueRow kRows[] = {
-    // Paths whose middle spans segments.
-    {"GET", REPO "/branches/{x...}/protection", "read-sensitive", GITHUB},
-    {"PUT", REPO "/branches/{x...}/protection", "protect", GITHUB},
-    {"DELETE", REPO "/branches/{x...}/protection", "protect", GITHUB},
-    {"POST", REPO "/branches/{x...}/rename", "ref-write", GITHUB},
-    {"GET", REPO "/commits/{x...}/status", "read", BOTH},
-    {"GET", REPO "/commits/{x...}/statuses", "read", BOTH},
-    {"GET", REPO "/commits/{x...}/check-runs", "read", GITHUB},
-    {"GET", REPO "/commits/{x...}/check-suites", "read", GITHUB},
-    {"GET", REPO "/commits/{x...}/pulls", "read", GITHUB},
-    {"GET", REPO "/commits/{x...}/pull", "read", GITEA},
-    // The repository itself.
-    {"GET", REPO, "read", BOTH},
-    {"PATCH", REPO, "protect", BOTH},
-    {"DELETE", REPO, "delete", BOTH},
-    {"GET", REPO "/readme", "read", GITHUB},
-    {"GET", REPO "/readme/{x...}", "read", GITHUB},
-    {"GET", REPO "/license", "read", GITHUB},
-    {"GET", REPO "/languages", "read", BOTH},
-    {"GET", REPO "/topics", "read", BOTH},
-    {"PUT", REPO "/topics", "protect", BOTH},
-    {"GET", REPO "/tags", "read", BOTH},
-    {"GET", REPO "/contributors", "read", GITHUB},
-    {"POST", REPO "/transfer", "cross-repo", BOTH},
-    {"POST", REPO "/forks", "cross-repo", BOTH},
-    {"POST", REPO "/generate", "cross-repo", BOTH},
-    // Contents and history.
-    {"GET", REPO "/contents", "read", BOTH},
-    {"GET", REPO "/contents/{x...}", "read", BOTH},
-    {"PUT", REPO "/contents/{x...}", "ref-write", BOTH},
-    {"POST", REPO "/contents", "ref-write", GITEA},
-    {"POST", REPO "/contents/{x...}", "ref-write", GITEA},
-    {"DELETE", REPO "/contents/{x...}", "ref-write", BOTH},
-    {"GET", REPO "/raw/{x...}", "read", GITEA},
-    {"POST", REPO "/diffpatch", "ref-write", GITEA},
-    {"GET", REPO "/branches", "read", BOTH},
-    {"POST", REPO "/branches", "ref-write", GITEA},
-    {"GET", REPO "/branches/{x...}", "read", BOTH},
-    {"PATCH", REPO "/branches/{x...}", "ref-write", GITEA},
-    {"DELETE", REPO "/branches/{x...}", "delete", GITEA},
-    {"GET", REPO "/branch_protections", "read-sensitive", GITEA},
-    {"POST", REPO "/branch_protections", "protect", GITEA},
-    {"GET", REPO "/commits", "read", BOTH},
-    {"GET", REPO "/commits/{x...}", "read", BOTH},
-    {"GET", REPO "/compare/{basehead...}", "read", BOTH},
-    {"GET", REPO "/tarball/{x...}", "read", GITHUB},
-    {"GET", REPO "/zipball/{x...}", "read", GITHUB},
-    {"GET", REPO "/archive/{x...}", "read", GITEA},
-    {"POST", REPO "/merges", "merge", GITHUB},
-    {"POST", REPO "/merge-upstream", "ref-write", BOTH},
-    // Git objects: no ref moves. Refs do.
-    {"GET", REPO "/git/ref/{x...}", "read", GITHUB},
-    {"GET", REPO "/git/matching-refs/{x...}", "read", GITHUB},
-    {"GET", REPO "/git/refs", "read", GITEA},
-    {"GET", REPO "/git/refs/{x...}", "read", GITEA},
-    {"GET", REPO "/git/blobs/{x}", "read", BOTH},
-    {"GET", REPO "/git/trees/{x...}", "read", BOTH},
-    {"GET", REPO "/git/commits/{x}", "read", BOTH},
-    {"GET", REPO "/git/tags/{x}", "read", BOTH},
-    {"POST", REPO "/git/blobs", "write.git_object", GITHUB},
-    {"POST", REPO "/git/trees", "write.git_object", GITHUB},
-    {"POST", REPO "/git/commits", "write.git_object", GITHUB},
-    {"POST", REPO "/git/tags", "write.git_object", GITHUB},
-    {"POST", REPO "/git/refs", "ref-write", GITHUB},
-    {"PATCH", REPO "/git/refs/{x...}", "force-ref", GITHUB},
-    {"DELETE", REPO "/git/refs/{x...}", "delete", GITHUB},
-    {"POST", REPO "/tags", "ref-write", GITEA},
-    {"DELETE", REPO "/tags/{x...}", "delete", GITEA},
-    // Issues.
-    {"GET", REPO "/issues", "read", BOTH},
-    {"POST", REPO "/issues", "write.issue", BOTH},
-    {"GET", REPO "/issues/comments", "read", BOTH},
-    {"GET", REPO "/issues/comments/{n}", "read", BOTH},
-    {"PATCH", REPO "/issues/comments/{n}", "write.issue", BOTH},
-    {"DELETE", REPO "/issues/comments/{n}", "write.issue", BOTH},
-    {"POST", REPO "/issues/comments/{n}/reactions", "write.issue", BOTH},
-    {"GET", REPO "/issues/{n}", "read", BOTH},
-    {"PATCH", REPO "/issues/{n}", "write.issue", BOTH},
-    {"DELETE", REPO "/issues/{n}", "delete", GITEA},
-    {"GET", REPO "/issues/{n}/comments", "read", BOTH},
-    {"POST", REPO "/issues/{n}/comments", "write.issue", BOTH},
-    {"GET", REPO "/issues/{n}/events", "read", GITHUB},
-    {"GET", REPO "/issues/{n}/timeline", "read", BOTH},
-    {"POST", REPO "/issues/{n}/reactions", "write.issue", BOTH},
-    {"GET", REPO "/issues/{n}/labels", "read", BOTH},
-    {"POST", REPO "/issues/{n}/labels", "write.label", BOTH},
-    {"PUT", REPO "/issues/{n}/labels", "write.label", BOTH},
-    {"DELETE", REPO "/issues/{n}/labels/{x}", "write.label", BOTH},
-    {"POST", REPO "/issues/{n}/assignees", "write.issue", GITHUB},
-    {"GET", REPO "/labels", "read", BOTH},
-    {"GET", REPO "/labels/{x}", "read", BOTH},
-    {"POST", REPO "/labels", "write.label", BOTH},
-    {"PATCH", REPO "/labels/{x}", "write.label", BOTH},
-    {"GET", REPO "/milestones", "read", BOTH},
-    {"GET", REPO "/milestones/{n}", "read", BOTH},
-    {"POST", REPO "/milestones", "write.milestone", BOTH},
-    {"PATCH", REPO "/milestones/{n}", "write.milestone", BOTH},
-    // Pull requests: opening one is a write, what closes the review is not.
-    {"GET", REPO "/pulls", "read", BOTH},
-    {"POST", REPO "/pulls", "write.pull_request", BOTH},
-    {"GET", REPO "/pulls/comments", "read", GITHUB},
-    {"GET", REPO "/pulls/{n}", "read", BOTH},
-    {"GET", REPO "/pulls/{n}.diff", "read", GITEA},
-    {"PATCH", REPO "/pulls/{n}", "write.pull_request", BOTH},
-    {"GET", REPO "/pulls/{n}/files", "read", BOTH},
-    {"GET", REPO "/pulls/{n}/commits", "read", BOTH},
-    {"GET", REPO "/pulls/{n}/comments", "read", GITHUB},
-    {"POST", REPO "/pulls/{n}/comments", "write.pull_request", GITHUB},
-    {"POST", REPO "/pulls/{n}/comments/{n}/replies", "write.pull_request", GITHUB},
-    {"GET", REPO "/pulls/{n}/requested_reviewers", "read", GITHUB},
-    {"POST", REPO "/pulls/{n}/requested_reviewers", "write.pull_request", BOTH},
-    {"GET", REPO "/pulls/{n}/reviews", "read", BOTH},
-    {"GET", REPO "/pulls/{n}/reviews/{n}", "read", BOTH},
-    {"GET", REPO "/pulls/{n}/reviews/{n}/comments", "read", BOTH},
-    {"POST", REPO "/pulls/{n}/reviews", "review", BOTH},
-    {"PUT", REPO "/pulls/{n}/reviews/{n}", "review", GITHUB},
-    {"POST", REPO "/pulls/{n}/reviews/{n}", "review", GITEA},
-    {"POST", REPO "/pulls/{n}/reviews/{n}/events", "review", GITHUB},
-    {"PUT", REPO "/pulls/{n}/reviews/{n}/dismissals", "review", GITHUB},
-    {"POST", REPO "/pulls/{n}/reviews/{n}/dismissals", "review", GITEA},
-    {"GET", REPO "/pulls/{n}/merge", "read", BOTH},
-    {"PUT", REPO "/pulls/{n}/merge", "merge", GITHUB},
-    {"PUT", REPO "/pulls/{n}/merge-async", "merge", GITHUB},
-    {"POST", REPO "/pulls/{n}/merge", "merge", GITEA},
-    {"PUT", REPO "/pulls/{n}/update-branch", "ref-write", GITHUB},
-    {"POST", REPO "/pulls/{n}/update", "ref-write", GITEA},
-    // Checks, statuses, workflows.
-    {"GET", REPO "/check-runs/{n}", "read", GITHUB},
-    {"GET", REPO "/check-runs/{n}/annotations", "read", GITHUB},
-    {"POST", REPO "/check-runs", "ci-result", GITHUB},
-    {"POST", REPO "/check-runs/{n}/rerequest", "workflow", GITHUB},
-    {"GET", REPO "/statuses/{x}", "read", GITEA},
-    {"POST", REPO "/statuses/{x}", "ci-result", BOTH},
-    {"GET", REPO "/actions/runs", "read", GITHUB},
-    {"GET", REPO "/actions/runs/{n}", "read", GITHUB},
-    {"GET", REPO "/actions/runs/{n}/jobs", "read", GITHUB},
-    {"GET", REPO "/actions/runs/{n}/logs", "read", GITHUB},
-    {"GET", REPO "/actions/jobs/{n}", "read", GITHUB},
-    {"GET", REPO "/actions/jobs/{n}/logs", "read", GITHUB},
-    {"GET", REPO "/actions/workflows", "read", GITHUB},
-    {"GET", REPO "/actions/workflows/{x}", "read", GITHUB},
-    {"GET", REPO "/actions/workflows/{x}/runs", "read", GITHUB},
-    {"POST", REPO "/actions/workflows/{x}/dispatches", "workflow", BOTH},
-    {"POST", REPO "/actions/runs/{n}/rerun", "workflow", GITHUB},
-    {"POST", REPO "/actions/runs/{n}/approve", "workflow", GITHUB},
-    {"POST", REPO "/actions/runs/{n}/cancel", "workflow", GITHUB},
-    {"DELETE", REPO "/actions/runs/{n}", "ci-evidence", GITHUB},
-    {"POST", REPO "/dispatches", "workflow", GITHUB},
-    {"GET", REPO "/actions/secrets", "read-sensitive", BOTH},
-    {"PUT", REPO "/actions/secrets/{x}", "admin", BOTH},
-    {"GET", REPO "/actions/variables", "read-sensitive", BOTH},
-    {"POST", REPO "/actions/runners/registration-token", "token", BOTH},
-    // Releases, deployments.
-    {"GET", REPO "/releases", "read", BOTH},
-    {"GET", REPO "/releases/latest", "read", BOTH},
-    {"GET", REPO "/releases/{n}", "read", BOTH},
-    {"GET", REPO "/releases/tags/{x...}", "read", BOTH},
-    {"POST", REPO "/releases", "publish", BOTH},
-    {"PATCH", REPO "/releases/{n}", "publish", BOTH},
-    {"DELETE", REPO "/releases/{n}", "publish", BOTH},
-    {"POST", REPO "/deployments", "deploy", GITHUB},
-    // Administration.
-    {"GET", REPO "/hooks", "read-sensitive", BOTH},
-    {"POST", REPO "/hooks", "admin", BOTH},
-    {"PATCH", REPO "/hooks/{n}", "admin", BOTH},
-    {"DELETE", REPO "/hooks/{n}", "admin", BOTH},
-    {"GET", REPO "/keys", "read-sensitive", BOTH},
-    {"POST", REPO "/keys", "admin", BOTH},
-    {"DELETE", REPO "/keys/{n}", "admin", BOTH},
-    {"GET", REPO "/collaborators", "read-sensitive", BOTH},
-    {"PUT", REPO "/collaborators/{x}", "admin", BOTH},
-    {"DELETE", REPO "/collaborators/{x}", "admin", BOTH},
-    {"GET", REPO "/secret-scanning/alerts", "read-sensitive", GITHUB},
-    {"POST", REPO "/rulesets", "protect", GITHUB},
-    // The host.
-    {"GET", "/rate_limit", "read-host", GITHUB},
-    {"GET", "/meta", "read-host", GITHUB},
-    {"GET", "/emojis", "read-host", GITHUB},
-    {"GET", "/licenses", "read-host", BOTH},
-    {"GET", "/licenses/{x}", "read-host", BOTH},
-    {"GET", "/gitignore/templates", "read-host", BOTH},
-    {"GET", "/version", "read-host", GITEA},
-    {"POST", "/markdown", "read-host", BOTH},
-    {"GET", "/user", "read-outside", BOTH},
-    {"POST", "/user/keys", "admin", BOTH},
-    {"POST", "/user/repos", "cross-repo", BOTH},
-    {"GET", "/search/{x}", "read-outside", GITHUB},
-    {"POST", "/gists", "cross-repo", GITHUB},
-    {"POST", "/graphql", "graphql", GITHUB},
+#include "policy/catalogue_github.def"
+// One a preset; the first is made by tools/github_catalogue.py, the others by hand.
+#include "policy/catalogue_gitea.def"
+#include "policy/catalogue_gitlab.def"
+#include "policy/catalogue_bitbucket.def"
+};
+#undef ROW
+
+constexpr std::string_view kBodyClasses[] = {"graphql", "write.review_comment", "review.retarget", "workflow.file"};
+
+// How paths of a preset name the repository: the pattern in the table, and what stands for it in a path.
+struct Shape {
+  Preset preset;
+  std::string_view name;
+  std::string_view pattern;
+  std::string_view prefix;
+  bool two_segments;
+  std::string_view by_id;  // another prefix, with the host's number of the repository behind it
+};
+constexpr Shape kShapes[] = {
+    {Preset::kGithub, "github", "/repos/{owner}/{repo}", "/repos/", true, "/repositories/"},
+    {Preset::kGitea, "gitea", "/repos/{owner}/{repo}", "/repos/", true, "/repositories/"},
+    {Preset::kGitlab, "gitlab", "/projects/{project}", "/projects/", false, ""},
+    {Preset::kBitbucket, "bitbucket", "/repositories/{owner}/{repo}", "/repositories/", true, ""},
 };
 
-#undef BOTH
-#undef GITHUB
-#undef GITEA
-#undef REPO
+const Shape* ShapeOf(Preset preset) {
+  const auto* found = std::find_if(std::begin(kShapes), std::end(kShapes), [&](const Shape& s) { return s.preset == preset; });
+  return found == std::end(kShapes) ? nullptr : found;
+}
 
-// The first segment of `*rest`, which moves past it.
-std::string_view Take(std::string_view* rest) {
-  const std::size_t slash = rest->find('/');
-  const std::string_view out = rest->substr(0, slash);
-  rest->remove_prefix(slash == std::string_view::npos ? rest->size() : slash + 1);
-  return out;
+// The tables as trees: paths inside a repository, and the host's.
+struct Trees {
+  std::array<PathTrie, 2> of[std::size(kShapes)];
+
+  Trees() {
+    for (const CatalogueRow& row : kRows) {
+      const Shape& shape = *ShapeOf(row.preset);
+      const bool inside = row.path.starts_with(shape.pattern);
+      const std::string_view rest = inside ? row.path.substr(shape.pattern.size()) : row.path;
+      of[&shape - kShapes][inside ? 1 : 0].Add(row.method, rest, static_cast<uint32_t>(&row - kRows));
+    }
+    for (auto& pair : of) {
+      for (PathTrie& trie : pair) trie.Seal();
+    }
+  }
+};
+
+const Trees& TheTrees() {
+  static const Trees& trees = *new Trees();
+  return trees;
+}
+
+// `owner/name`, or one segment, from the front of `path`; what is left of it begins with `/` or is empty.
+bool TakeRepository(std::string_view path, std::string_view prefix, int segments, Operation* out) {
+  if (!path.starts_with(prefix)) return false;
+  path.remove_prefix(prefix.size());
+  std::size_t end = 0;
+  for (int i = 0; i < segments; ++i) {
+    const std::size_t start = i == 0 ? 0 : end + 1;
+    if (start >= path.size()) return false;
+    end = std::min(path.find('/', start), path.size());
+    if (end == start) return false;
+  }
+  out->repository = path.substr(0, end);
+  out->rest = path.substr(end);
+  return true;
 }
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool MatchesSegment(std::string_view pattern, std::string_view text) {
-  if (text.empty()) return false;
-  if (!pattern.starts_with('{')) return pattern == text;
-  if (pattern.starts_with("{n}")) {
-    const std::string_view suffix = pattern.substr(3);
-    return text.size() > suffix.size() && text.ends_with(suffix) &&
-           IsNumber(text.substr(0, text.size() - suffix.size()));
+// Fills in what the path says of the repository; false = a path of the host.
+bool NamesRepository(const Shape& shape, std::string_view path, Operation* out) {
+  if (TakeRepository(path, shape.prefix, shape.two_segments ? 2 : 1, out)) {
+    if (!shape.two_segments) {
+      out->by_id = IsNumber(out->repository);
+      out->encoded = !out->by_id;
+    }
+    return true;
   }
+  if (shape.by_id.empty() || !TakeRepository(path, shape.by_id, 1, out) || !IsNumber(out->repository)) return false;
+  out->by_id = true;
   return true;
-}
-
-// `compare` takes `owner:branch` and so reaches forks; the colon may be encoded.
-bool NamesAnotherOwner(std::string_view rest) {
-  return rest.find(':') != std::string_view::npos || rest.find("%3A") != std::string_view::npos ||
-         rest.find("%3a") != std::string_view::npos;
-}
-
-bool MatchesTail(std::string_view pattern, std::string_view after, std::string_view rest) {
-  if (pattern == "{basehead...}" && NamesAnotherOwner(rest)) return false;
-  if (rest.ends_with('/') || rest.empty()) return false;
-  // Only one literal segment may follow a spanning one.
-  if (after.empty()) return true;
-  return rest.size() > after.size() + 1 && rest.ends_with(after) && rest[rest.size() - after.size() - 1] == '/';
-}
-
-// A cheap look at the first bytes, which rules most rows out. Patterns begin with a literal.
-bool MayMatch(std::string_view pattern, std::string_view path) {
-  if (pattern.empty() || path.empty()) return pattern.empty() && path.empty();
-  return pattern.size() > 2 && path.size() > 2 && pattern[1] == path[1] && pattern[2] == path[2];
-}
-
-bool MatchesRow(std::string_view pattern, std::string_view path) {
-  if (path.empty()) return pattern.empty();
-  pattern.remove_prefix(1);
-  path.remove_prefix(1);
-  while (!pattern.empty() && !path.empty()) {
-    const std::string_view want = Take(&pattern);
-    if (want.ends_with("...}")) return MatchesTail(want, pattern, path);
-    const bool slash_ends = path.ends_with('/');
-    if (!MatchesSegment(want, Take(&path))) return false;
-    if (path.empty() && slash_ends) return false;
-  }
-  return pattern.empty() && path.empty();
 }
 
 }  // namespace
 
 std::optional<Operation> Classify(Preset preset, std::string_view method, std::string_view path) {
-  if (preset != Preset::kGithub && preset != Preset::kGitea) return std::nullopt;
-  if (!path.starts_with('/')) return std::nullopt;
+  const Shape* shape = ShapeOf(preset);
+  if (shape == nullptr || !path.starts_with('/') || path.size() < 2) return std::nullopt;
   if (method == "HEAD") method = "GET";
   Operation out;
-  std::string_view rest = path;
-  const bool named = path.starts_with("/repos/");
-  if (named) {
-    const std::size_t slash = path.find('/', 7);
-    if (slash == std::string_view::npos || slash == 7) return std::nullopt;
-    const std::size_t end = std::min(path.find('/', slash + 1), path.size());
-    if (end == slash + 1) return std::nullopt;
-    out.repository = path.substr(7, end - 7);
-    rest = path.substr(end);
-  }
-  for (const CatalogueRow& row : kRows) {
-    if (row.method != method || !(preset == Preset::kGithub ? row.github : row.gitea)) continue;
-    if (row.path.starts_with(kRepository) != named) continue;
-    const std::string_view pattern = named ? row.path.substr(kRepository.size()) : row.path;
-    if (!MayMatch(pattern, rest) || !MatchesRow(pattern, rest)) continue;
-    out.effect_class = row.effect_class;
-    return out;
-  }
-  return std::nullopt;
+  const bool inside = NamesRepository(*shape, path, &out);
+  if (!inside) out = Operation{.effect_class = {}, .repository = {}, .rest = path};
+  const int row = TheTrees().of[shape - kShapes][inside ? 1 : 0].Find(method, out.rest);
+  if (row < 0) return std::nullopt;
+  out.effect_class = kRows[row].effect_class;
+  out.body = kRows[row].body;
+  return out;
 }
 
 std::optional<Operation> ClassifyOn(const Service& service, const ServiceHost& host, std::string_view method,
@@ -305,13 +120,21 @@ std::optional<Operation> ClassifyOn(const Service& service, const ServiceHost& h
   if (path.starts_with(host.api_prefix) && path.substr(host.api_prefix.size()).starts_with('/')) {
     if (auto operation = Classify(service.preset, method, path.substr(host.api_prefix.size()))) return operation;
   }
-  // GitHub Enterprise serves GraphQL beside the REST prefix.
-  if (service.preset == Preset::kGithub && path == "/api/graphql") return Classify(service.preset, method, "/graphql");
+  if (service.preset != Preset::kGithub) return std::nullopt;
+  // GitHub Enterprise serves GraphQL and uploads beside the REST prefix.
+  if (path == "/api/graphql") return Classify(service.preset, method, "/graphql");
+  constexpr std::string_view kUploads = "/api/uploads";
+  if (host.root_api_too && path.starts_with(kUploads)) return Classify(service.preset, method, path.substr(kUploads.size()));
   if (host.root_api_too && path.starts_with("/repos/")) return Classify(service.preset, method, path);
   return std::nullopt;
 }
 
 std::span<const CatalogueRow> Catalogue() { return kRows; }
+
+std::string_view PresetName(Preset preset) {
+  const Shape* shape = ShapeOf(preset);
+  return shape == nullptr ? std::string_view() : shape->name;
+}
 
 bool Covers(std::string_view granted, std::string_view effect_class) {
   if (!effect_class.starts_with(granted)) return false;
@@ -323,8 +146,12 @@ bool IsOrdinary(std::string_view effect_class) {
 }
 
 bool IsKnownClass(std::string_view effect_class) {
-  return std::any_of(std::begin(kRows), std::end(kRows),
+  return std::any_of(std::begin(kBodyClasses), std::end(kBodyClasses),
+                     [&](std::string_view known) { return Covers(effect_class, known); }) ||
+         std::any_of(std::begin(kRows), std::end(kRows),
                      [&](const CatalogueRow& row) { return Covers(effect_class, row.effect_class); });
 }
+
+std::span<const std::string_view> BodyClasses() { return kBodyClasses; }
 
 }  // namespace credbroker::policy

@@ -5,6 +5,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/str.h"
 #include "model/target.h"
+#include "policy/api_verdict.h"
 #include "policy/catalogue.h"
 #include "policy/lfs.h"
 #include "policy/matching.h"
@@ -169,7 +170,9 @@ class Judge {
 
   Decision Request() {
     // The edge has checked it; a path that has two readings must not depend on that (B27).
-    if (!model::CheckPath(facts_.path).ok()) return Refuse(ErrorCode::kBadPath);
+    const bool gitlab = match_.service != nullptr && match_.service->preset == Preset::kGitlab && match_.host->api;
+    const auto slashes = gitlab ? model::EncodedSlash::kGitlab : model::EncodedSlash::kRefused;
+    if (!model::CheckPath(facts_.path, slashes).ok()) return Refuse(ErrorCode::kBadPath);
     if (!Reach(facts_.authority, match_, [](auto&&...) {})) return Unreachable();
     if (match_.service == nullptr) return Egress(ErrorCode::kNoRule, IsWriting(facts_.method) ? "write" : "read");
     if (facts_.scheme == model::Scheme::kHttp && !match_.service->plain_http)
@@ -252,43 +255,18 @@ class Judge {
     return DecisionMaker::Make(std::move(out));
   }
 
-  // Forges: what the catalogue calls dangerous, and writes that it does not know, are out of reach of every rule.
+  // Forges: what the catalogue calls dangerous, and writes that it does not know, are out of reach of endpoint rules.
   Decision Api() {
-    const auto operation = ClassifyOn(*match_.service, *match_.host, facts_.method, facts_.path);
-    if (!operation) return Endpoints(ErrorCode::kUnknownOperation, {}, IsWriting(facts_.method));
-    repository_ = operation->repository;
-    const std::string_view effect = operation->effect_class;
-    if (!IsOrdinary(effect)) return Endpoints(ErrorCode::kClassNotAllowed, effect, true);
-    bool named = false;
-    for (const RuleSet::IndexedScope* scope : scopes_) {
-      const auto allow = [&](const RepositoryRule& rule) {
-        named = true;
-        return std::any_of(rule.api.begin(), rule.api.end(),
-                           [&](const std::string& granted) { return Covers(granted, effect); });
-      };
-      const RepositoryRule* rule = repository_.empty() ? FindHostRule(*scope, allow) : FindNamedRule(*scope, allow);
-      if (rule == nullptr) continue;
-      return Permit(scope->scope, base::StrCat(rule->rule, "/api.", effect), effect,
-                    rule->credential == nullptr ? nullptr : &rule->credential->api);
+    ApiVerdict verdict = JudgeApi({facts_, match_, scopes_, grant_.session, now_}, &api_repository_);
+    repository_ = api_repository_;
+    if (verdict.code != ErrorCode::kNone) {
+      ref_ = std::move(verdict.ref);
+      if (!verdict.rule.empty()) return Refuse(verdict.code, std::move(verdict.rule), verdict.effect_class);
+      return Endpoints(verdict.code, verdict.effect_class, verdict.closed);
     }
-    const bool foreign = !named && !repository_.empty();
-    return Endpoints(foreign ? ErrorCode::kRepositoryNotAllowed : ErrorCode::kClassNotAllowed, effect, false);
-  }
-
-  template <typename Accept>
-  const RepositoryRule* FindNamedRule(const RuleSet::IndexedScope& scope, const Accept& accept) const {
-    for (const RepositoryRule* rule : RuleSet::FindRepository(scope, *match_.service, repository_)) {
-      if (accept(*rule)) return rule;
-    }
-    return nullptr;
-  }
-
-  template <typename Accept>
-  const RepositoryRule* FindHostRule(const RuleSet::IndexedScope& scope, const Accept& accept) const {
-    for (const RepositoryRule& rule : scope.scope->repositories) {
-      if (rule.service == match_.service && accept(rule)) return &rule;
-    }
-    return nullptr;
+    const Credential* credential = verdict.by.rule->credential;
+    return Permit(verdict.by.scope, std::move(verdict.rule), verdict.effect_class,
+                  credential == nullptr ? nullptr : &credential->api);
   }
 
   // The rule whose `deny` names the request, or nothing.
@@ -351,6 +329,7 @@ class Judge {
   absl::InlinedVector<const RuleSet::IndexedScope*, 8> scopes_;
   RuleSet::ServiceMatch match_;
   std::string_view repository_;
+  std::string api_repository_;
   std::string ref_;
   std::string path_, pattern_;
   std::string exception_;
@@ -378,6 +357,14 @@ Decision DecideWith(const Facts& facts, const Grant& grant, const RulesPointer& 
 
 Decision Decide(const Facts& facts, const Grant& grant, const RulesPointer& rules, absl::Time now) {
   return DecideWith(facts, grant, rules, now, Evidence::kAsStated);
+}
+
+BodyRule BodyRuleOf(const Facts& facts, const RuleSet& rules) {
+  if (facts.kind != Facts::Kind::kRequest || facts.git) return BodyRule::kNone;
+  const RuleSet::ServiceMatch match = rules.FindService(facts.authority);
+  if (match.service == nullptr) return BodyRule::kNone;
+  const auto operation = ClassifyOn(*match.service, *match.host, facts.method, facts.path);
+  return operation ? operation->body : BodyRule::kNone;
 }
 
 PushNeeds NeedsOfPush(const Facts& facts, const Grant& grant, const RulesPointer& rules) {

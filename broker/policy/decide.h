@@ -8,6 +8,7 @@
 #include "model/decision.h"
 #include "model/facts.h"
 #include "model/grant.h"
+#include "policy/catalogue.h"
 #include "policy/rule_set.h"
 
 namespace credbroker::policy {
@@ -31,6 +32,9 @@ namespace credbroker::policy {
 // push whose content the facts state. See NeedsOfPush.
 model::Decision Decide(const model::Facts& facts, const model::Grant& grant,
                        const std::shared_ptr<const RuleSet>& rules, absl::Time now);
+
+// What of the request's body the decision depends on. The edge reads it before Decide, or refuses. kNone outside of forges' APIs.
+BodyRule BodyRuleOf(const model::Facts& facts, const RuleSet& rules);
 
 // What the edge must find out of a push before it calls Decide: something only when the push would be allowed if the best
 // were found. It then reads the pack (and asks the host), writes what it proved into the facts, and calls Decide.

@@ -133,6 +133,11 @@ class Describer {
     const std::string what = base::StrCat(rule.service->name, " ", rule.name.Text());
     const std::string with = With(rule.credential);
     if (rule.fetch) Add(Weight::kGrants, subject, ": fetch ", what, with);
+    for (const DangerousGrant& grant : rule.dangerous) {
+      for (const std::string& granted : grant.classes) {
+        Add(Weight::kGrants, subject, ": dangerous ", granted, " ", what, with, " until ", base::TimeText(grant.expires), ", owner ", grant.owner, ": ", grant.reason);
+      }
+    }
     for (const std::string& granted : rule.api) Add(Weight::kGrants, subject, ": api ", granted, " ", what, with);
     if (!rule.push) return;
     for (const RefPattern& ref : rule.push->refs) {

@@ -152,18 +152,24 @@ absl::StatusOr<Facts> FactsOf(const Question& question) {
   ASSIGN_OR_RETURN(const Url url, ReadUrl(question.url));
   const model::Target target = model::SplitTarget(url.target);
   const std::string_view path = target.path.empty() ? std::string_view("/") : target.path;
-  RETURN_IF_ERROR(model::CheckPath(path));
+  RETURN_IF_ERROR(model::CheckPath(path, model::EncodedSlash::kGitlab));
   return Facts{.scheme = url.scheme,
                .authority = url.authority,
                .method = question.method,
                .path = std::string(path),
-               .git = model::DescribeGit(question.method, path, target.query)};
+               .git = model::DescribeGit(question.method, path, target.query),
+               .body = question.body};
 }
 
 Explanation Explain(const Question& question, const model::Grant& grant, const std::shared_ptr<const RuleSet>& rules,
                     absl::Time now) {
   absl::StatusOr<Facts> facts = FactsOf(question);
   if (!facts.ok()) return Refused(base::CodeOf(facts.status()), rules->version());
+  if (question.git.empty() && BodyRuleOf(*facts, *rules) != BodyRule::kNone) {
+    if (question.body_error != ErrorCode::kNone) return Refused(question.body_error, rules->version());
+    // A parameter in the query could say another thing than the body.
+    if (question.url.find('?') != std::string::npos) return Refused(ErrorCode::kBodyUndecided, rules->version());
+  }
   if (facts->kind == Facts::Kind::kRequest && facts->scheme == model::Scheme::kHttps) {
     Facts connect{.kind = Facts::Kind::kConnect,
                   .authority = facts->authority,

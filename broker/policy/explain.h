@@ -21,6 +21,9 @@ struct Question {
   std::string ref;   // pushes: full name
   bool create = false;
   bool remove = false;
+  // What the body says, or why it cannot be read (forge/api_body.h). Node ids in it count as those of `repo`, if it is named.
+  std::shared_ptr<const model::BodyFacts> body = nullptr;
+  base::ErrorCode body_error = base::ErrorCode::kNone;
   bool force = false;  // an update without it is taken as a proven fast-forward
   std::string path;    // pushes: a file that the push changes; without it the push is taken to touch nothing protected
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/duration.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "policy/catalogue.h"
@@ -54,7 +55,7 @@ void Loader::LoadLimits(const MapReader& map, Limits* limits) {
 }
 
 void Loader::LoadRepository(const YamlNode& node, Scope* scope) {
-  MapReader map(node, "an entry of `repositories`", {"service", "name", "credential", "git", "api"}, &problems_);
+  MapReader map(node, "an entry of `repositories`", {"service", "name", "id", "credential", "git", "api", "dangerous"}, &problems_);
   RepositoryRule rule;
   rule.service = UsedService(map);
   rule.credential = UsedCredential(map, rule.service);
@@ -74,6 +75,11 @@ void Loader::LoadRepository(const YamlNode& node, Scope* scope) {
   rule.rule = base::StrCat(scope->name, "/repositories/", name);
   LoadGit(map, &rule);
   LoadClasses(map, &rule);
+  LoadDangerous(map, &rule);
+  rule.id = map.Text("id").value_or("");
+  int64_t number = 0;
+  if (!rule.id.empty() && (!base::ParseInt(rule.id, &number) || number <= 0 || base::StrCat(number) != rule.id))
+    problems_.Add(*map.Find("id"), base::StrCat(QuotedText(rule.id), " is not a repository's number"), "write the host's numeric id");
   scope->repositories.push_back(std::move(rule));
 }
 
@@ -139,15 +145,37 @@ void Loader::LoadClasses(const MapReader& map, RepositoryRule* rule) {
                     NearestHint(item->text, known));
     } else if (!IsOrdinary(item->text)) {
       problems_.Add(*item,
-                    base::StrCat("the class ", QuotedText(item->text),
-                                 " needs a `dangerous:` entry, which is not available in this version"),
+                    base::StrCat("the class ", QuotedText(item->text), " needs a `dangerous:` entry"),
                     "an `api` list may hold read, read-host, write and write.x");
     }
     rule->api.push_back(item->text);
   }
   const Preset preset = rule->service->preset;
-  if (!rule->api.empty() && preset != Preset::kGithub && preset != Preset::kGitea) {
+  if (!rule->api.empty() && preset == Preset::kNone) {
     problems_.Warn(*map.Find("api"), "this service has no catalogue: the `api` list allows nothing");
+  }
+}
+
+void Loader::LoadDangerous(const MapReader& map, RepositoryRule* rule) {
+  for (const YamlNode* node : map.List("dangerous")) {
+    MapReader entry(*node, "an entry of `dangerous`", {"classes", "owner", "reason", "approved_by", "expires"}, &problems_);
+    DangerousGrant grant;
+    (void)entry.Need("classes");
+    for (const YamlNode* item : entry.Texts("classes")) {
+      if (!IsKnownClass(item->text) || item->text == "graphql")
+        problems_.Add(*item, base::StrCat("the class ", QuotedText(item->text), " is not known"), "see the list in the policy docs");
+      if (IsOrdinary(item->text)) problems_.Add(*item, base::StrCat(QuotedText(item->text), " needs no `dangerous:` entry"), "put it into `api`");
+      grant.classes.push_back(item->text);
+    }
+    grant.owner = entry.NeedText("owner");
+    grant.reason = entry.NeedText("reason");
+    grant.approved_by = entry.Text("approved_by").value_or("");
+    const std::string expires = entry.NeedText("expires");
+    const auto time = base::ParseTime(expires);
+    if (time.ok()) grant.expires = *time;
+    if (!time.ok() && !expires.empty())
+      problems_.Add(*entry.Find("expires"), base::StrCat(QuotedText(expires), " is not a time"), "write 2027-01-31 or 2027-01-31T12:00:00Z");
+    rule->dangerous.push_back(std::move(grant));
   }
 }
 

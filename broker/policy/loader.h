@@ -32,6 +32,7 @@ class Loader {
   std::vector<std::string> Methods(const MapReader& map);
   Mask Phases(const MapReader& map);
   Mask Labels(const MapReader& map);
+  void LoadDangerous(const MapReader& map, RepositoryRule* rule);
   void LoadException(const YamlNode& node);
 
   // load_services.cc

@@ -105,6 +105,9 @@ class Writer {
     for (const std::string& granted : rule.api) {
       if (ReachesClass(granted)) row.api.push_back(granted);
     }
+    for (const DangerousGrant& grant : rule.dangerous) {
+      if (now_ < grant.expires) std::copy_if(grant.classes.begin(), grant.classes.end(), std::back_inserter(row.api), [&](const auto& c) { return ReachesClass(c); });
+    }
     if (!row.hosts.empty() && (row.fetch || !row.push_refs.empty() || !row.api.empty()))
       out_.repositories.push_back(std::move(row));
   }

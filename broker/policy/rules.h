@@ -72,14 +72,25 @@ struct PushRule {
   bool reads_content() const { return !deny_paths.empty() || max_push_bytes + max_objects + max_blob_bytes != 0; }
 };
 
+// Classes beyond read, read-host and write, granted by name: somebody answers for it, and it ends.
+struct DangerousGrant {
+  std::vector<std::string> classes;
+  std::string owner;
+  std::string reason;
+  std::string approved_by;
+  absl::Time expires;
+};
+
 struct RepositoryRule {
   std::string rule;  // `web-agent/repositories/acme/web`
   const Service* service = nullptr;
   RepositoryPattern name;
+  std::string id;  // the host's number of the repository: requests may name it so; empty = they may not
   const Credential* credential = nullptr;  // null: none is injected
   bool fetch = false;
   std::optional<PushRule> push;
   std::vector<std::string> api;  // classes; `write` covers `write.issue`
+  std::vector<DangerousGrant> dangerous;
 };
 
 struct EndpointRow {

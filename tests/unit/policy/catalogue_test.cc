@@ -23,18 +23,36 @@ TEST(CatalogueTest, EveryRowCanBeReachedByItsOwnPath) {
                                    {"{x...}", "p/q"},
                                    {"{x}", "w"},
                                    {"{n}", "42"},
-                                   {"{basehead...}", "main...x"}}) {
+                                   {"{basehead...}", "main...x"},
+                                   {"{project}", "o%2Fr"}}) {
       for (std::size_t at = path.find(from); at != std::string::npos; at = path.find(from))
         path.replace(at, from.size(), to);
     }
-    if (row.github) {
-      EXPECT_EQ(ClassOf(Preset::kGithub, row.method, path), row.effect_class) << row.method << " " << path;
-    }
-    if (row.gitea) {
-      EXPECT_EQ(ClassOf(Preset::kGitea, row.method, path), row.effect_class) << row.method << " " << path;
-    }
-    EXPECT_TRUE(row.github || row.gitea);
+    EXPECT_EQ(ClassOf(row.preset, row.method, path), row.effect_class) << row.method << " " << path;
   }
+}
+
+TEST(CatalogueTest, NoOperationStandsTwice) {
+  std::set<std::string> seen;
+  for (const CatalogueRow& row : Catalogue())
+    EXPECT_TRUE(seen.insert(base::StrCat(PresetName(row.preset), " ", row.method, " ", row.path)).second) << row.path;
+}
+
+TEST(CatalogueTest, ANumberMayNameTheRepository) {
+  const auto github = Classify(Preset::kGithub, "GET", "/repositories/17/issues");
+  ASSERT_TRUE(github);
+  EXPECT_TRUE(github->by_id);
+  EXPECT_EQ(github->repository, "17");
+  const auto gitlab = Classify(Preset::kGitlab, "GET", "/projects/17/issues");
+  ASSERT_TRUE(gitlab);
+  EXPECT_TRUE(gitlab->by_id);
+  EXPECT_TRUE(Classify(Preset::kGitlab, "GET", "/projects/a%2Fb%2Fc/issues")->encoded);
+  EXPECT_EQ(ClassOf(Preset::kBitbucket, "PUT", "/repositories/a/b/pullrequests/1"), "write.pull_request");
+}
+
+TEST(CatalogueTest, ACompareReachesNoFork) {
+  EXPECT_EQ(ClassOf(Preset::kGithub, "GET", "/repos/o/r/compare/main...other:main"), "unknown");
+  EXPECT_EQ(ClassOf(Preset::kGithub, "GET", "/repos/o/r/compare/main...other%3Amain"), "unknown");
 }
 
 TEST(CatalogueTest, ABranchNameDoesNotChangeTheClass) {
@@ -48,7 +66,7 @@ TEST(CatalogueTest, ABranchNameDoesNotChangeTheClass) {
 TEST(CatalogueTest, OddShapesAreUnknown) {
   for (const char* path : {"", "/", "repos/o/r", "/repos", "/repos/", "/repos/o", "/repos/o/", "/repos/o/r/",
                            "/repos/o/r/issues/", "/repos/o/r/issues/x", "/repos/o/r/issues/1/2", "/repos/o/r/contents/",
-                           "/repos/o/r/contents/a/", "/Repos/o/r", "/repos/o/r/Issues", "/repositories/1"}) {
+                           "/repos/o/r/contents/a/", "/Repos/o/r", "/repos/o/r/Issues", "/repositories/x"}) {
     EXPECT_EQ(ClassOf(Preset::kGithub, "GET", path), "unknown") << path;
   }
   EXPECT_EQ(ClassOf(Preset::kGithub, "get", "/repos/o/r"), "unknown");
@@ -64,8 +82,8 @@ TEST(CatalogueTest, ThePathNamesTheRepository) {
 }
 
 TEST(CatalogueTest, OnlyReadsAndWritesAreOrdinary) {
-  const std::set<std::string_view> ordinary = {
-      "read", "read-host", "write.issue", "write.label", "write.milestone", "write.pull_request", "write.git_object"};
+  const std::set<std::string_view> ordinary = {"read",        "read-host",       "write.issue",        "write.label",
+                                               "write.milestone", "write.comment", "write.pull_request", "write.git_object"};
   for (const CatalogueRow& row : Catalogue())
     EXPECT_EQ(IsOrdinary(row.effect_class), ordinary.contains(row.effect_class)) << row.effect_class;
   EXPECT_TRUE(Covers("write", "write.issue"));

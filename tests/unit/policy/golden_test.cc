@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <sstream>
@@ -8,6 +9,7 @@
 #include "base/str.h"
 #include "fixture.h"
 #include "policy/catalogue.h"
+#include "policy/graphql_rules.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 
@@ -96,10 +98,34 @@ TEST(GoldenTest, DecisionsAreThoseInTheMatrix) {
 TEST(GoldenTest, CatalogueIsTheOneInTheTable) {
   std::string now;
   for (const CatalogueRow& row : Catalogue()) {
-    base::StrAppend(&now, row.effect_class, " ", row.method, " ", row.path, row.github ? " github" : "",
-                    row.gitea ? " gitea" : "", "\n");
+    base::StrAppend(&now, PresetName(row.preset), " ", row.effect_class, " ", row.method, " ", row.path, "\n");
   }
   ExpectGolden("catalogue.golden", ReadTestFile("catalogue.golden"), now);
+}
+
+// How many operations of each class there are.
+TEST(GoldenTest, ClassesAreCounted) {
+  std::map<std::string, int> counts;
+  for (const CatalogueRow& row : Catalogue()) ++counts[base::StrCat(PresetName(row.preset), " ", row.effect_class)];
+  std::string now;
+  for (const auto& [name, count] : counts) base::StrAppend(&now, name, " ", count, "\n");
+  ExpectGolden("classes.golden", ReadTestFile("classes.golden"), now);
+}
+
+// What a contributor's scope (`api: [read, read-host, write]`) may do, of all that the catalogues know: the diff is the review.
+TEST(GoldenTest, AContributorMayDoThis) {
+  const std::string_view granted[] = {"read", "read-host", "write"};
+  std::string now;
+  for (const CatalogueRow& row : Catalogue()) {
+    const bool allowed = std::any_of(std::begin(granted), std::end(granted), [&](auto g) { return Covers(g, row.effect_class); });
+    base::StrAppend(&now, allowed ? "allow " : "deny ", PresetName(row.preset), " ", row.method, " ", row.path, row.body == BodyRule::kNone ? "" : " (by its body)", "\n");
+  }
+  for (const std::string& line : MutationReport()) {
+    const std::string effect = line.substr(line.find(' ') + 1);
+    const bool allowed = std::any_of(std::begin(granted), std::end(granted), [&](auto g) { return Covers(g, effect); });
+    base::StrAppend(&now, allowed ? "allow" : "deny", " graphql ", line, "\n");
+  }
+  ExpectGolden("contributor.golden", ReadTestFile("contributor.golden"), now);
 }
 
 }  // namespace

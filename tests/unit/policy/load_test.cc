@@ -95,7 +95,7 @@ const Fault kFaults[] = {
     {"api unknown", "scopes: {a: {repositories: [{service: github, name: o/r, api: [reed]}]}}", "4:64",
      "the class `reed` is not known; did you mean `read`?"},
     {"api dangerous", "scopes: {a: {repositories: [{service: github, name: o/r, api: [merge]}]}}", "4:64",
-     "needs a `dangerous:` entry, which is not available in this version"},
+     "needs a `dangerous:` entry"},
     {"endpoint allow", "scopes: {a: {endpoints: [{service: llm}]}}", "4:26", "needs `allow`"},
     {"endpoint method", "scopes: {a: {endpoints: [{service: llm, allow: [{methods: [get], path: /}]}]}}", "4:60",
      "the method `get` is not known; did you mean `GET`?"},
