@@ -31,9 +31,17 @@ void EachRepository(const Situation& s, Use use) {
 // The entries that grant a class beginning with one of `classes`, or `none`.
 std::string Granting(const Situation& s, const std::set<std::string>& classes, std::string_view none) {
   std::string out;
+  const auto named = [&](const std::string& granted) { return classes.contains(granted.substr(0, granted.find('.'))); };
   EachRepository(s, [&](const policy::Scope& scope, const policy::RepositoryRule& rule) {
     for (const std::string& granted : rule.api) {
-      if (classes.contains(granted.substr(0, granted.find('.')))) Line(StrCat("granted by scope ", scope.name, " on ", rule.name.Text(), ": ", granted), &out);
+      if (named(granted)) Line(StrCat("granted by scope ", scope.name, " on ", rule.name.Text(), ": ", granted), &out);
+    }
+    for (const policy::DangerousGrant& grant : rule.dangerous) {
+      for (const std::string& granted : grant.classes) {
+        if (!named(granted)) continue;
+        Line(StrCat("DANGEROUS, granted by scope ", scope.name, " on ", rule.name.Text(), ": ", granted, "; ", grant.reason, "; owner ", grant.owner,
+                    s.now < grant.expires ? "" : ", EXPIRED and blocked"), &out);
+      }
     }
   });
   return out.empty() ? std::string(none) : out;

@@ -98,7 +98,12 @@ ApiVerdict JudgeRef(const ApiCase& request, std::string_view repository, std::st
   Candidates pushing = RulesFor(request, repository, false);
   pushing.erase(std::remove_if(pushing.begin(), pushing.end(), [](const ScopedRule& s) { return !s.rule->push; }), pushing.end());
   if (pushing.empty()) return Refused(ErrorCode::kPushNotAllowed, effect, true, out.rule);
-  const PushVerdict push = JudgePush(pushing, {change}, request.session, Ancestry::kAsStated);
+  // What a call of the API puts on a branch is in no pack: where a rule reads content, nothing is known of it.
+  model::GitFacts git;
+  git.operation = model::GitFacts::Operation::kPush;
+  git.repository = repository;
+  git.changes = {change};
+  const PushVerdict push = JudgePush(pushing, git, request.session, Evidence::kAsStated);
   if (push.code == ErrorCode::kNone) return out;
   const RepositoryRule* by = push.by.rule;
   ApiVerdict refused = Refused(push.code, effect, true, by == nullptr ? out.rule : base::StrCat(by->rule, "/", push.rule_part));
