@@ -299,10 +299,18 @@ class Case(unittest.TestCase):
     """A test with a world that the whole class shares."""
     world = None
     extra = ()
+    config = ""  # the broker's configuration file, as text
 
     @classmethod
     def setUpClass(cls):
-        cls.world = World(extra=cls.extra)
+        extra = cls.extra
+        if cls.config:
+            file = tempfile.NamedTemporaryFile("w", prefix="credbroker-", suffix=".yaml")
+            cls.addClassCleanup(file.close)
+            file.write(cls.config)
+            file.flush()
+            extra = ("--config", file.name)
+        cls.world = World(extra=extra)
 
     @classmethod
     def tearDownClass(cls):

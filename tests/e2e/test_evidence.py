@@ -9,7 +9,7 @@ from harness import Case
 
 
 class Evidence(Case):
-    DECLARED = """declared:
+    config = """declared:
   by: jo@corp.example
   on: 2026-11-30
   isolation: {kind: microvm, patch_owner: platform team}
@@ -23,18 +23,9 @@ class Evidence(Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.config = tempfile.NamedTemporaryFile("w", prefix="credbroker-", suffix=".yaml")
-        cls.config.write(cls.DECLARED)
-        cls.config.flush()
-        cls.extra = ("--config", cls.config.name)
         super().setUpClass()
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.config.close()
-        super().tearDownClass()
 
     def file(self, name):
         return pathlib.Path(self.folder.name) / name

@@ -6,7 +6,6 @@ import select
 import socket
 import struct
 import subprocess
-import tempfile
 import threading
 import unittest
 import zlib
@@ -307,18 +306,7 @@ def reset(raw):
 class Full(Resources):
     """An edge that may hold 20 connections."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.config = tempfile.NamedTemporaryFile("w", prefix="credbroker-", suffix=".yaml")
-        cls.config.write("edge: {max_connections: 20}\n")
-        cls.config.flush()
-        cls.extra = ("--config", cls.config.name)
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.config.close()
-        super().tearDownClass()
+    config = "edge: {max_connections: 20}\n"
 
     def test_more_connections_than_configured_get_503(self):
         before = self.descriptors()

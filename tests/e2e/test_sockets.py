@@ -13,18 +13,7 @@ from harness import Case, wait_until
 
 
 class Sockets(Case):
-    @classmethod
-    def setUpClass(cls):
-        cls.config = tempfile.NamedTemporaryFile("w", prefix="credbroker-", suffix=".yaml")
-        cls.config.write("edge: {session_sockets: true}\n")
-        cls.config.flush()
-        cls.extra = ("--config", cls.config.name)
-        super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.config.close()
-        super().tearDownClass()
+    config = "edge: {session_sockets: true}\n"
 
     def open(self, *more):
         answer = self.world.json("session", "open", "--requester", "team-web", "--scope", "web-agent", *more)
