@@ -38,6 +38,10 @@ void AddService(const policy::Service& service, const std::string& scope, Collec
   for (const policy::ServiceHost& host : service.hosts) {
     out->Add(host.pattern.Text(), base::StrCat("service ", service.name), base::StrCat("scope ", scope), true);
   }
+  // No session can name these: the edge goes there for an object that a granted repository's LFS answer pointed to.
+  for (const model::HostPattern& host : service.lfs_hosts) {
+    out->Add(host.Text(), base::StrCat("LFS storage of service ", service.name), base::StrCat("scope ", scope), true);
+  }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct Question {
   std::string ref;   // pushes: full name
   bool create = false;
   bool remove = false;
-  // What the body says, or why it cannot be read (forge/api_body.h). Node ids in it count as those of `repo`, if it is named.
+  // What the body says, or why it cannot be read (forge/api_body.h). Which repository a node id is of is known to an edge alone, from
+  // the session's earlier answers: here a mutation that names one is answered as with an id that nobody has seen.
   std::shared_ptr<const model::BodyFacts> body = nullptr;
   base::ErrorCode body_error = base::ErrorCode::kNone;
   bool force = false;  // an update without it is taken as a proven fast-forward

@@ -46,6 +46,17 @@ TEST(HostsTest, AllowedIfAndOnlyIfListed) {
   EXPECT_EQ(reached, 11) << "six while the exception holds, five afterwards";
 }
 
+// Storage that no session can name is listed all the same: bytes of a session go there.
+TEST(HostsTest, LfsStorageIsListedAndNobodyConnectsToIt) {
+  std::string text(kPolicy);
+  text.replace(text.find("hosts: [git.corp.example]"), 25, "hosts: [git.corp.example], lfs_hosts: [store.example]");
+  const auto rules = Rules(text);
+  const absl::Time now = absl::FromUnixSeconds(1'800'000'000);
+  const auto store = model::ParseAuthority("store.example", 443);
+  EXPECT_TRUE(Listed(*rules, *store, now));
+  EXPECT_FALSE(Allowed(rules, *store, now));
+}
+
 TEST(HostsTest, EachSaysWhy) {
   const auto rules = Rules(std::string(kPolicy) + std::string(kTunnel));
   const auto hosts = ReachableHosts(*rules, absl::FromUnixSeconds(1'800'000'000));
