@@ -29,9 +29,12 @@ class ForwardEverything:
                 return
             with connection:
                 connection.settimeout(5)
-                head = connection.recv(65536)
-                answer = b"HTTP/1.1 200 OK\r\n\r\n" if head.startswith(b"CONNECT") else b"HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n000eunpack ok\n0000x"
-                connection.sendall(answer)
+                connection.sendall(self.answer(connection.recv(65536)))
+
+    def answer(self, head):
+        if head.startswith(b"CONNECT"):
+            return b"HTTP/1.1 200 OK\r\n\r\n"
+        return b"HTTP/1.1 200 OK\r\nContent-Length: 19\r\n\r\n000eunpack ok\n0000x"
 
     def close(self):
         self.listener.close()
@@ -105,16 +108,9 @@ class Pilot(Case):
     def test_a_refusal_that_the_ledger_does_not_hold_does_not_count(self):
         _, other = self.world.open_session()
         class Liar(ForwardEverything):
-            def _serve(self):
-                while True:
-                    try:
-                        connection, _ = self.listener.accept()
-                    except OSError:
-                        return
-                    with connection:
-                        connection.recv(65536)
-                        body = b'{"error":{"code":2101,"request_id":"r-aaaaaaaaaa-1"}}'
-                        connection.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            def answer(self, head):
+                body = b'{"error":{"code":2101,"request_id":"r-aaaaaaaaaa-1"}}'
+                return b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n" % len(body) + body
         liar = Liar()
         self.addCleanup(liar.close)
         url = f"http://{liar.address}"
