@@ -88,7 +88,7 @@ class Expander {
     for (const wire::GraphqlDirective& directive : directives) {
       if (directive.name != "include" && directive.name != "skip") return false;
       std::vector<BodyField> value;
-      if (directive.arguments.size() != 1 || directive.arguments[0].first != "if" || !Append("if", directive.arguments[0].second, &value)) return false;
+      if (directive.arguments.size() != 1 || directive.arguments[0].name != "if" || !Append("if", directive.arguments[0].value, &value)) return false;
     }
     return true;
   }

@@ -120,7 +120,7 @@ class Parser {
       if (!TakeName(&name) || !Take(':') || !Value(&value, 0, true)) return false;
     } while (!At(')'));
     Take(')');
-    return !NamesRepeat(*out, [](const auto& a) -> std::string_view { return a.first; });
+    return !NamesRepeat(*out, [](const GraphqlMember& a) -> std::string_view { return a.name; });
   }
 
   bool Selections(std::vector<GraphqlSelection>* out, int depth) {
@@ -180,7 +180,7 @@ class Parser {
       if (!Value(&value, depth + 1, variables)) return false;
     }
     lexer_.Next();
-    return !object || !NamesRepeat(out->items, [](const auto& i) -> std::string_view { return i.first; });
+    return !object || !NamesRepeat(out->items, [](const GraphqlMember& i) -> std::string_view { return i.name; });
   }
 
   GraphqlLexer lexer_;

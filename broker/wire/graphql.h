@@ -11,13 +11,18 @@
 namespace credbroker::wire {
 
 // An executable GraphQL document (October 2021 edition) as a tree.
+struct GraphqlMember;
 struct GraphqlValue {
   enum class Kind { kVariable, kNumber, kString, kEnum, kTrue, kFalse, kNull, kList, kObject };
   Kind kind = Kind::kNull;
   std::string text;  // name of a variable or enum value, number as written, string decoded
-  std::vector<std::pair<std::string, GraphqlValue>> items;  // members of an object, elements of a list (without names)
+  std::vector<GraphqlMember> items;  // members of an object, elements of a list (without names)
 };
-using GraphqlArguments = std::vector<std::pair<std::string, GraphqlValue>>;
+struct GraphqlMember {
+  std::string name;
+  GraphqlValue value;
+};
+using GraphqlArguments = std::vector<GraphqlMember>;
 
 struct GraphqlDirective {
   std::string name;

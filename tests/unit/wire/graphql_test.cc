@@ -18,7 +18,7 @@ TEST(GraphqlTest, ADocumentBecomesATree) {
   const GraphqlSelection& field = operation.selections.at(0);
   EXPECT_EQ(field.key, "k");
   EXPECT_EQ(field.name, "f");
-  EXPECT_EQ(field.arguments.at(1).second.items.at(0).second.items.at(1).second.text, "E");
+  EXPECT_EQ(field.arguments.at(1).value.items.at(0).value.items.at(1).value.text, "E");
   EXPECT_EQ(field.directives.at(0).name, "skip");
   EXPECT_EQ(field.selections.at(0).kind, GraphqlSelection::Kind::kSpread);
   EXPECT_EQ(field.selections.at(1).selections.at(0).name, "g");
